@@ -44,15 +44,38 @@ Result<std::string> read_file(const std::string &path, size_t max_bytes) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return Error{path + ": " + error_text(errno)};
   std::string text;
+  const int error = read_all(file.get(), max_bytes, text);
+  if (error == EFBIG) return Error{path + ": larger than " + std::to_string(max_bytes) + " bytes"};
+  if (error != 0) return Error{path + ": " + error_text(error)};
+  return text;
+}
+
+int read_all(int fd, size_t max_bytes, std::string &text) {
+  text.clear();
   char buffer[65536];
   for (;;) {
-    const ssize_t size = ::read(file.get(), buffer, sizeof(buffer));
+    const ssize_t size = ::read(fd, buffer, sizeof(buffer));
     if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return Error{path + ": " + error_text(errno)};
-    if (size == 0) return text;
+    if (size < 0) return errno;
+    if (size == 0) return 0;
     text.append(buffer, static_cast<size_t>(size));
-    if (text.size() > max_bytes) return Error{path + ": larger than " + std::to_string(max_bytes) + " bytes"};
+    if (text.size() > max_bytes) return EFBIG;
   }
+}
+
+int write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t size = ::write(fd, bytes.data(), bytes.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return errno;
+    bytes.remove_prefix(static_cast<size_t>(size));
+  }
+  return 0;
+}
+
+std::string folder_of(const std::string &path) {
+  const std::string folder = std::filesystem::path(path).parent_path();
+  return folder.empty() ? "." : folder;
 }
 
 Status make_folders(const std::string &path) {

@@ -7,8 +7,8 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 
+#include "core/base/files.h"
 #include "core/base/log.h"
 
 namespace atalaya::core {
@@ -57,11 +57,6 @@ Result<Descriptor> connect_unix(const std::string &path) {
   if (::connect(socket.get(), reinterpret_cast<const sockaddr *>(&*address), sizeof(sockaddr_un)) != 0)
     return Error{path + ": " + error_text(errno)};
   return socket;
-}
-
-std::string folder_of(const std::string &path) {
-  const std::string folder = std::filesystem::path(path).parent_path();
-  return folder.empty() ? "." : folder;
 }
 
 bool ready(int fd, short events, int timeout_ms) {

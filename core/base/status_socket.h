@@ -25,7 +25,6 @@ constexpr int kStatusTimeoutMs = 2000;
 constexpr int kDoctorTimeoutMs = 10'000;
 Result<sockaddr_un> unix_address(const std::string &path);
 Result<Descriptor> connect_unix(const std::string &path);
-std::string folder_of(const std::string &path);
 bool ready(int fd, short events, int timeout_ms);
 bool send_all(int fd, std::string_view text);
 

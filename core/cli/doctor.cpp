@@ -12,7 +12,7 @@
 
 #include "core/base/files.h"
 #include "core/base/log.h"
-#include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
 #include "core/base/text/suggest.h"
 #include "core/base/text/text.h"
 
@@ -37,14 +37,12 @@ constexpr size_t kTerminal = 80;
 void append_wrapped(std::string &out, const std::string &indent, std::string_view words) {
   std::string line;
   while (!words.empty()) {
-    const size_t end = std::min(words.find(' '), words.size());
-    const std::string_view word = words.substr(0, end);
+    const std::string_view word = cut_at(words, ' ');
     if (!line.empty() && line.size() + 1 + word.size() > kTerminal) {
       out += line + "\n";
       line.clear();
     }
     line += (line.empty() ? indent : " ") + std::string(word);
-    words.remove_prefix(std::min(end + 1, words.size()));
   }
   if (!line.empty()) out += line + "\n";
 }
@@ -86,54 +84,22 @@ std::string as_text(const std::vector<Feature> &features) {
   return has_drop_in ? out + drop_in_help() : out;
 }
 
-class JsonObject {
- public:
-  JsonObject &add(const char *key, std::string_view value) {
-    comma();
-    append_json_string(text_, key);
-    text_ += ':';
-    append_json_string(text_, value);
-    return *this;
+void write_json(JsonWriter &json, const Feature &feature) {
+  json.object().key("feature").text(feature.name).key("kind").text(feature.kind).key("component").text(feature.component);
+  json.key("state").text(state_word(feature.state())).key("problem").text(feature.broken);
+  json.key("drop_in").text(feature.needs_capability() ? drop_in_path(feature) : "").key("needs").list();
+  for (const FeatureNeed &need : feature.needs) {
+    json.object().key("type").text(type_word(need.type)).key("name").text(need.name).key("optional").boolean(need.optional);
+    json.key("met").text(met_word(need.met)).key("if_missing").text(need.lost).key("remedy").text(need.remedy).end_object();
   }
-  JsonObject &add_raw(const char *key, const std::string &value) {
-    comma();
-    append_json_string(text_, key);
-    text_ += ":" + value;
-    return *this;
-  }
-  std::string end() { return text_ + "}"; }
-
- private:
-  void comma() { text_ += text_.size() > 1 ? "," : ""; }
-  std::string text_ = "{";
-};
-
-std::string as_json(const Feature &feature) {
-  std::string needs = "[";
-  for (const FeatureNeed &need : feature.needs)
-    needs += (needs.size() > 1 ? "," : "") + JsonObject()
-                                                 .add("type", type_word(need.type))
-                                                 .add("name", need.name)
-                                                 .add_raw("optional", need.optional ? "true" : "false")
-                                                 .add("met", met_word(need.met))
-                                                 .add("if_missing", need.lost)
-                                                 .add("remedy", need.remedy)
-                                                 .end();
-  return JsonObject()
-      .add("feature", feature.name)
-      .add("kind", feature.kind)
-      .add("component", feature.component)
-      .add("state", state_word(feature.state()))
-      .add("problem", feature.broken)
-      .add("drop_in", feature.needs_capability() ? drop_in_path(feature) : "")
-      .add_raw("needs", needs + "]")
-      .end();
+  json.end_list().end_object();
 }
 
 std::string as_json(const std::vector<Feature> &features) {
-  std::string text = "[";
-  for (const Feature &feature : features) text += (text.size() > 1 ? ",\n" : "") + as_json(feature);
-  return text + "]\n";
+  JsonWriter json;
+  json.list();
+  for (const Feature &feature : features) write_json(json.line(), feature);
+  return json.end_list().take() + "\n";
 }
 
 // 0: the status does not contain it.

@@ -7,7 +7,8 @@
 
 #include "core/base/log.h"
 #include "core/base/own_command.h"
-#include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
+#include "core/base/text/text.h"
 #include "core/base/text/units.h"
 #include "core/cli/cli.h"
 #include "core/cli/version.h"
@@ -37,12 +38,6 @@ struct Parts {
   Symbols symbols;
   Launcher launcher;
 };
-
-std::string joined(const std::vector<std::string> &words) {
-  std::string text;
-  for (const std::string &word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
-}
 
 template <class Body>
 void each_component(FileDescription &file, Body &&body) {
@@ -109,7 +104,7 @@ std::string drops_line(const std::vector<LedgerRow> &rows) {
 
 std::future<Status> reload(const std::vector<std::string> &paths, Engine &engine, Parts &parts) {
   if (auto description = load(paths, parts)) return engine.reload(std::move(*description));
-  log(LogLevel::error, "reload refused: " + joined(paths) +
+  log(LogLevel::error, "reload refused: " + joined(paths, " ") +
                            (paths.size() == 1 ? " has errors; the old file runs on" : " have errors; the old files run on"));
   return {};
 }
@@ -121,9 +116,8 @@ std::string examined(const Arguments &arguments, int launcher, int stop) {
   if (launcher > 0) words.insert(words.end(), {"--launcher", std::to_string(launcher)});
   auto text = output_of_own_command(std::move(words), int64_t{kDoctorTimeoutMs} * 1'000'000, stop);
   if (text && text->ends_with("]\n")) return std::move(text).value();
-  std::string error = "{\"error\":";
-  append_json_string(error, "atalaya doctor: " + (text ? "it fails; run it on this host" : text.error()));
-  return error + "}\n";
+  const std::string problem = "atalaya doctor: " + (text ? "it fails; run it on this host" : text.error());
+  return JsonWriter().object().key("error").text(problem).end_object().take() + "\n";
 }
 
 bool prints(const StageDescription &sink) {
@@ -132,7 +126,7 @@ bool prints(const StageDescription &sink) {
 
 int run_pipelines(const Arguments &arguments) {
   const std::vector<std::string> &paths = arguments.positional;
-  const std::string path = joined(paths);
+  const std::string path = joined(paths, " ");
   AgentOptions options;
   if (const auto text = arguments.get("--for")) {
     const auto time = parse_duration(*text);

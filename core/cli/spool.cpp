@@ -10,7 +10,7 @@
 
 #include "core/base/encode/flat.h"
 #include "core/base/encode/line_encoder.h"
-#include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
 #include "core/base/text/units.h"
 #include "core/cli/cli.h"
 #include "core/config/load.h"
@@ -79,23 +79,16 @@ void print_table(const std::string &dir, const SpoolView &view, const Summary &s
 }
 
 void print_json(const std::string &dir, const SpoolView &view, const Summary &summary) {
-  std::string out = "{\"dir\":";
-  append_json_string(out, dir);
-  out += ",\"segments\":" + std::to_string(view.segments.size()) + ",\"bytes\":" + std::to_string(summary.bytes) +
-         ",\"batches\":" + std::to_string(summary.records) + ",\"oldest\":" + std::to_string(summary.oldest_ns) +
-         ",\"pipelines\":[";
-  const char *comma = "";
+  JsonWriter json;
+  json.object().key("dir").text(dir).key("segments").count(view.segments.size()).key("bytes").count(summary.bytes);
+  json.key("batches").count(summary.records).key("oldest").integer(summary.oldest_ns).key("pipelines").list();
   for (const auto &[name, counts] : summary.pipelines) {
     const auto queued = summary.queued.find(name);
-    out += comma;
-    out += "{\"pipeline\":";
-    append_json_string(out, name);
-    out += ",\"queued\":" + std::to_string(queued == summary.queued.end() ? 0 : queued->second) +
-           ",\"delivered\":" + std::to_string(counts.delivered) + ",\"dropped\":" + std::to_string(counts.dropped_total()) +
-           ",\"dead_letter\":" + std::to_string(counts.dead_letter) + "}";
-    comma = ",";
+    json.object().key("pipeline").text(name).key("queued").count(queued == summary.queued.end() ? 0 : queued->second);
+    json.key("delivered").count(counts.delivered).key("dropped").count(counts.dropped_total());
+    json.key("dead_letter").count(counts.dead_letter).end_object();
   }
-  std::puts((out + "]}").c_str());
+  std::puts(json.end_list().end_object().take().c_str());
 }
 
 int list(const std::string &dir, const SpoolView &view, const std::string &format) {

@@ -2,13 +2,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
 #include "core/base/log.h"
 #include "core/base/text/suggest.h"
+#include "core/base/text/text.h"
 #include "core/base/text/units.h"
 #include "core/cli/cli.h"
 #include "core/config/check/common_params.h"
@@ -128,10 +128,9 @@ int try_source(const Arguments &arguments) {
     std::fprintf(stderr, "atalaya try: --every: %s\n", every ? "the shortest window is 1ms" : every.error().c_str());
     return kWrongUse;
   }
-  uint64_t windows = 0;
   const std::string count = arguments.get("--windows").value_or("3");
-  if (const auto [end, error] = std::from_chars(count.data(), count.data() + count.size(), windows);
-      error != std::errc() || end != count.data() + count.size() || windows == 0) {
+  const uint64_t windows = number_from<uint64_t>(count).value_or(0);
+  if (windows == 0) {
     std::fprintf(stderr, "atalaya try: --windows: \"%s\" is not a count such as 3\n", count.c_str());
     return kWrongUse;
   }

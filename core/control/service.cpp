@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdlib>
 #include <optional>
 
+#include "core/base/text/text.h"
 #include "core/pipeline/clock.h"
 
 namespace atalaya::core::cli {
@@ -24,13 +24,6 @@ std::string take_variable(const char *name) {
   std::string text = value == nullptr ? "" : value;
   ::unsetenv(name);
   return text;
-}
-
-std::optional<int64_t> number(const std::string &text) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 // "/run/systemd/notify", or "@..." for an abstract one.
@@ -47,8 +40,8 @@ bool fill_address(const std::string &path, sockaddr_un &address, socklen_t &size
 }  // namespace
 
 ServiceManager::ServiceManager() : address_(take_variable("NOTIFY_SOCKET")) {
-  const auto interval = number(take_variable("WATCHDOG_USEC"));
-  const auto pid = number(take_variable("WATCHDOG_PID"));
+  const auto interval = number_from<int64_t>(take_variable("WATCHDOG_USEC"));
+  const auto pid = number_from<int64_t>(take_variable("WATCHDOG_PID"));
   if (address_.empty()) return;
   socket_ = Descriptor(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   const timeval moment{.tv_sec = 2, .tv_usec = 0};

@@ -15,8 +15,9 @@
 #include <cstdio>
 #include <cstring>
 
+#include "core/base/files.h"
 #include "core/base/log.h"
-#include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
 
 namespace atalaya::core {
 namespace {
@@ -62,24 +63,12 @@ std::vector<LedgerRow> by_pipeline(const std::vector<LedgerRow> &rows) {
   return ordered;
 }
 
-void append_row(std::string &out, const LedgerRow &row) {
-  out += "{\"pipeline\":";
-  append_json_string(out, row.pipeline);
-  out += ",\"component\":";
-  append_json_string(out, row.component);
-  out += ",\"type\":\"";
-  out += type_name(row.type);
-  out += '"';
-  for (const Column &column : kColumns) out += ",\"" + std::string(column.name) + "\":" + std::to_string(row.counts.*column.value);
-  out += ",\"reasons\":{";
-  const char *separator = "";
-  for (const auto &[reason, samples] : row.reasons) {
-    out += separator;
-    append_json_string(out, reason);
-    out += ":" + std::to_string(samples);
-    separator = ",";
-  }
-  out += "}}";
+void write_row(JsonWriter &json, const LedgerRow &row) {
+  json.object().key("pipeline").text(row.pipeline).key("component").text(row.component).key("type").text(type_name(row.type));
+  for (const Column &column : kColumns) json.key(column.name).integer(row.counts.*column.value);
+  json.key("reasons").object();
+  for (const auto &[reason, samples] : row.reasons) json.key(reason).integer(samples);
+  json.end_object().end_object();
 }
 
 // The problems, printed before all tables.
@@ -102,15 +91,11 @@ void append_trouble(std::string &out, const LedgerRow &row) {
 std::string status_json(const AgentFacts &facts, const std::vector<LedgerRow> &rows) {
   char uptime[32];
   std::snprintf(uptime, sizeof(uptime), "%.1f", facts.uptime_s);
-  std::string out = "{\"version\":\"" + facts.version + "\",\"pid\":" + std::to_string(facts.pid) +
-                    ",\"launcher\":" + std::to_string(facts.launcher) + ",\"uptime\":" + uptime + ",\"file\":";
-  append_json_string(out, facts.file);
-  out += std::string(",\"balanced\":") + (balanced(rows) ? "true" : "false") + ",\"ledger\":[";
-  for (size_t i = 0; i < rows.size(); ++i) {
-    if (i > 0) out += ",";
-    append_row(out, rows[i]);
-  }
-  return out + "]}\n";
+  JsonWriter json;
+  json.object().key("version").text(facts.version).key("pid").integer(facts.pid).key("launcher").integer(facts.launcher);
+  json.key("uptime").raw(uptime).key("file").text(facts.file).key("balanced").boolean(balanced(rows)).key("ledger").list();
+  for (const LedgerRow &row : rows) write_row(json, row);
+  return json.end_list().end_object().take() + "\n";
 }
 
 std::string status_table(const AgentFacts &facts, const std::vector<LedgerRow> &rows_as_made) {

@@ -8,18 +8,12 @@
 #include <fstream>
 #include <utility>
 
+#include "core/base/files.h"
+
 namespace atalaya::core {
 namespace {
 
 constexpr int kMaxParts = 16;  // a process that writes for ever does not delay its end
-
-void write_all(std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t size = ::write(STDERR_FILENO, text.data(), text.size());
-    if (size <= 0) return;  // standard error has no reader
-    text.remove_prefix(static_cast<size_t>(size));
-  }
-}
 
 }  // namespace
 
@@ -75,7 +69,7 @@ void ChildErrors::end(int64_t now_ns) {
   for (int i = 0; pipe_ && i < kMaxParts && forward_part(now_ns); ++i) {
   }
   pipe_.reset();
-  write_all(limit_.finish(name(), now_ns));
+  (void)write_all(STDERR_FILENO, limit_.finish(name(), now_ns));
 }
 
 // False: no bytes are available. Closes the pipe at its end.
@@ -84,7 +78,7 @@ bool ChildErrors::forward_part(int64_t now_ns) {
   const ssize_t size = ::read(pipe_.get(), bytes.data(), bytes.size());
   if (size == 0) pipe_.reset();
   if (size <= 0) return false;
-  write_all(limit_.accept({bytes.data(), static_cast<size_t>(size)}, name(), now_ns));
+  (void)write_all(STDERR_FILENO, limit_.accept({bytes.data(), static_cast<size_t>(size)}, name(), now_ns));
   return true;
 }
 

@@ -32,9 +32,9 @@ static void parse(const std::string &text) {
 
 // Every form of an answer.
 static void write(const std::vector<query::Answer> &answers, query::Budget &budget) {
-  parse(query::as_json(answers));
-  (void)query::as_csv(answers);
-  (void)query::as_table(answers);
+  parse(command_line::as_json(answers));
+  (void)command_line::as_csv(answers);
+  (void)command_line::as_table(answers);
   parse("[" + serve::opentsdb_json(answers, query::Fill::null, {{}, true, false}) + "]");
   parse("[" + serve::matrix_json(answers, {0, 3'600'000'000'000, 60'000'000'000}, budget) + "]");
 }
@@ -121,7 +121,7 @@ static void read(uint8_t kind, const std::string &text) {
       read_page(text, now);
       break;
     case 6:
-      (void)query::experiments_json(query::read_experiments(text, now));
+      (void)experiments::experiments_json(experiments::read_experiments(text, now));
       break;
     default:
       if (const auto downsample = query::parse_downsample(text))

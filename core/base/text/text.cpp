@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
-#include <system_error>
 
 namespace atalaya::core {
 
@@ -41,11 +40,32 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char &c : result)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return result;
+}
+
+bool is_digits(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
+}
+
+std::string_view line_after(std::string_view text, std::string_view label) {
+  while (!text.empty())
+    if (std::string_view line = cut_at(text, '\n'); skip_prefix(line, label)) return line;
+  return {};
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (const auto count = std::count(text.begin(), text.end(), separator) + 1; std::ssize(parts) < count;)
+    parts.push_back(cut_at(text, separator));
+  return parts;
+}
+
 std::optional<int64_t> parse_number(std::string_view text) {
-  const std::string_view digits = trimmed(text);
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  return error == std::errc{} && end == digits.data() + digits.size() ? std::optional(number) : std::nullopt;
+  return number_from<int64_t>(trimmed(text));
 }
 
 }  // namespace atalaya::core

@@ -112,11 +112,7 @@ void add_names(const Position &position, PluginCommands &plugins, Offers &offers
 // ---- Names of the program ----
 
 void add_words(std::string_view list, Offers &offers) {
-  while (!list.empty()) {
-    const std::string_view word = list.substr(0, list.find('|'));
-    offers.add(std::string(word));
-    list.remove_prefix(std::min(word.size() + 1, list.size()));
-  }
+  while (!list.empty()) offers.add(std::string(cut_at(list, '|')));
 }
 
 void add_options(const Command &command, Offers &offers) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "core/base/text/text.h"
 #include "core/cli/commands.h"
 
 namespace atalaya::core::cli {
@@ -53,10 +54,9 @@ bool is_list(std::string_view placeholder) {
 std::string verbs_of(std::string_view operands) {
   std::string verbs;
   while (!operands.empty()) {
-    const std::string_view part = operands.substr(0, operands.find(' '));
+    const std::string_view part = cut_at(operands, ' ');
     if (part.size() > 1 && part.find_first_not_of("abcdefghijklmnopqrstuvwxyz|") == std::string_view::npos)
       verbs.append(verbs.empty() ? "" : "|").append(part);
-    operands.remove_prefix(std::min(part.size() + 1, operands.size()));
   }
   return verbs;
 }

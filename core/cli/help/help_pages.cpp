@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/base/text/text.h"
 #include "core/cli/help/completion.h"
 #include "core/cli/version.h"
 
@@ -87,10 +88,7 @@ bool is_common(const OptionSpec &option, const CommandLine &line) {
 
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    lines.push_back(text.substr(0, text.find('\n')));
-    text.remove_prefix(std::min(lines.back().size() + 1, text.size()));
-  }
+  while (!text.empty()) lines.push_back(cut_at(text, '\n'));
   return lines;
 }
 

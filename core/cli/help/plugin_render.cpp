@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
 #include "core/base/text/safe_text.h"
 #include "core/cli/help/plugin_pages.h"
 
@@ -83,33 +83,26 @@ std::string as_markdown(const Table &table) {
   return text;
 }
 
-std::string json_string(std::string_view text) {
-  std::string out;
-  append_json_string(out, text);
-  return out;
-}
-
 // An array of objects whose keys are the columns.
-std::string as_json(const Table &table) {
-  std::string text = "[";
+void write_json(JsonWriter &json, const Table &table) {
+  json.list();
   for (const auto &row : table.rows) {
-    text += text.size() > 1 ? ",{" : "{";
-    for (size_t i = 0; i < row.size(); ++i) text += (i == 0 ? "" : ",") + json_string(table.columns[i]) + ":" + json_string(row[i]);
-    text += "}";
+    json.object();
+    for (size_t i = 0; i < row.size(); ++i) json.key(table.columns[i]).text(row[i]);
+    json.end_object();
   }
-  return text + "]";
+  json.end_list();
 }
 
-std::string as_json(const Page &page) {
-  std::string text = "{\"kind\":" + json_string(page.kind) + ",\"name\":" + json_string(page.name) +
-                     ",\"plugin\":" + json_string(page.plugin) + ",\"version\":" + json_string(page.version) +
-                     ",\"file\":" + json_string(page.file) + ",\"summary\":" + json_string(page.summary);
+void write_json(JsonWriter &json, const Page &page) {
+  json.object().key("kind").text(page.kind).key("name").text(page.name).key("plugin").text(page.plugin);
+  json.key("version").text(page.version).key("file").text(page.file).key("summary").text(page.summary);
   for (const Table &table : page.tables) {
     std::string key = table.title;
     key[0] = static_cast<char>(key[0] - 'A' + 'a');
-    text += "," + json_string(key) + ":" + as_json(table);
+    write_json(json.key(key), table);
   }
-  return text + "}";
+  json.end_object();
 }
 
 // The markdown page is part of the README of its plugin, which has the other facts.
@@ -130,21 +123,26 @@ std::string as_text(const Page &page) {
 }  // namespace
 
 std::string render(const Table &table, PageFormat format) {
-  if (format == PageFormat::json) return as_json(table) + "\n";
-  return format == PageFormat::markdown ? as_markdown(table) : as_text(table);
+  if (format != PageFormat::json) return format == PageFormat::markdown ? as_markdown(table) : as_text(table);
+  JsonWriter json;
+  write_json(json, table);
+  return json.take() + "\n";
 }
 
 std::string render(const std::vector<Page> &pages, PageFormat format) {
   std::string text;
-  for (const Page &page : pages) {
-    if (format == PageFormat::json) {
-      text += (text.empty() ? "[" : ",") + as_json(page);
-    } else {
-      text += text.empty() ? "" : "\n";
-      text += format == PageFormat::markdown ? as_markdown(page, pages.size() == 1) : as_text(page);
-    }
+  if (format == PageFormat::json) {
+    JsonWriter json(text);
+    json.list();
+    for (const Page &page : pages) write_json(json, page);
+    json.end_list();
+    return text + "\n";
   }
-  return format == PageFormat::json ? (text.empty() ? "[" : text) + "]\n" : text;
+  for (const Page &page : pages) {
+    text += text.empty() ? "" : "\n";
+    text += format == PageFormat::markdown ? as_markdown(page, pages.size() == 1) : as_text(page);
+  }
+  return text;
 }
 
 }  // namespace atalaya::core::cli

@@ -140,9 +140,8 @@ Result<std::vector<std::string>> expected_lines(const TestSamples &expect, Symbo
   if (!text) return Error{text.error() + "; atalaya test --update writes it"};
   std::vector<std::string> lines;
   for (std::string_view rest = *text; !rest.empty();) {
-    const size_t end = std::min(rest.find('\n'), rest.size());
-    if (end > 0) lines.emplace_back(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+    const std::string_view line = cut_at(rest, '\n');
+    if (!line.empty()) lines.emplace_back(line);
   }
   std::sort(lines.begin(), lines.end());
   return lines;

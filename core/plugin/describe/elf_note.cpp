@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/base/files.h"
+#include "core/base/text/text.h"
 #include "core/plugin/names.h"
 
 namespace atalaya::core {
@@ -48,23 +49,15 @@ Error malformed(std::string_view what) {
                "; wanted \"NAME VERSION\", then a line \"KIND NAME\" a component: rebuild the plugin"};
 }
 
-// Removes the part up to the separator, and the separator, from the text.
-std::string_view cut(std::string_view &text, char separator) {
-  const size_t end = text.find(separator);
-  const std::string_view part = text.substr(0, end);
-  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  return part;
-}
-
 Result<PluginNote> parse_text(std::string_view text, PluginNote note) {
   text = text.substr(0, text.find('\0'));
-  std::string_view version = cut(text, '\n');
-  note.name = cut(version, ' ');
+  std::string_view version = cut_at(text, '\n');
+  note.name = cut_at(version, ' ');
   note.version = version;
   if (!is_plugin_name(note.name) || !is_version(note.version)) return malformed("has no name and version");
   while (!text.empty()) {
-    std::string_view name = cut(text, '\n');
-    const uint32_t kind = kind_from_name(cut(name, ' '));
+    std::string_view name = cut_at(text, '\n');
+    const uint32_t kind = kind_from_name(cut_at(name, ' '));
     if (kind == 0 || !is_component_name(name)) return malformed("names an unknown kind or a bad component name");
     if (note.components.size() == kMaxComponents) return malformed("names more than 256 components");
     note.components.push_back({kind, std::string(name)});

@@ -53,19 +53,8 @@ std::string shown(const Value &value) {
 
 std::vector<std::string> words_of(const atalaya_param &param) {
   std::vector<std::string> words;
-  std::string_view rest = view_of(param.allowed);
-  while (!rest.empty()) {
-    const size_t end = std::min(rest.find('|'), rest.size());
-    words.emplace_back(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
+  for (std::string_view rest = view_of(param.allowed); !rest.empty();) words.emplace_back(cut_at(rest, '|'));
   return words;
-}
-
-std::string joined(const std::vector<std::string> &words) {
-  std::string text;
-  for (const auto &word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
 }
 
 std::string type_text(const atalaya_param &param) {
@@ -369,22 +358,10 @@ Value string_value(std::string_view text) {
   return value;
 }
 
-template <class T>
-std::optional<T> parsed(std::string_view text) {
-  T number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 // The parts between commas; none of an empty text.
 std::vector<std::string_view> parts_of(std::string_view text) {
   std::vector<std::string_view> parts;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find(','), text.size());
-    parts.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  while (!text.empty()) parts.push_back(cut_at(text, ','));
   return parts;
 }
 
@@ -428,10 +405,10 @@ Value value_from_text(const atalaya_param &param, std::string_view text) {
       break;
     case ATALAYA_INT:
     case ATALAYA_NUMBER:
-      if (const auto integer = parsed<int64_t>(text)) {
+      if (const auto integer = number_from<int64_t>(text)) {
         value.type = Value::Type::integer;
         value.integer = *integer;
-      } else if (const auto number = parsed<double>(text)) {
+      } else if (const auto number = number_from<double>(text)) {
         value.type = Value::Type::number;
         value.number = *number;
       }

@@ -21,14 +21,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr char kResult = 1, kNone = 2, kSeparator = 0;  // of the bytes that a child writes; a crash writes a line instead
 
-void write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(fd, text.data(), text.size());
-    if (written < 0 && errno != EINTR) return;
-    if (written > 0) text.remove_prefix(static_cast<size_t>(written));
-  }
-}
-
 // Reads the output of the child until it ends; nothing if it exceeds the timeout.
 std::optional<std::string> read_until(int fd, Clock::time_point deadline) {
   std::string text;
@@ -66,7 +58,7 @@ std::optional<Finding> in_child(Finding finding, std::chrono::milliseconds patie
   if (child == 0) {
     report_crashes(to.get(), "");
     const std::optional<Finding> made = make();
-    write_all(to.get(), made ? std::string(1, kResult) + made->problem + kSeparator + made->remark : std::string(1, kNone));
+    (void)write_all(to.get(), made ? std::string(1, kResult) + made->problem + kSeparator + made->remark : std::string(1, kNone));
     ::_exit(0);
   }
   to.reset();

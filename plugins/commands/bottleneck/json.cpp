@@ -2,13 +2,13 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "core/base/text/json_writer.h"
 #include "plugins/commands/bottleneck/output.h"
-#include "plugins/shared/io/json/json_object.h"
 
 namespace atalaya::bottleneck {
 namespace {
 
-using io::JsonObject;
+using core::JsonObject;
 
 class Writer {
  public:
@@ -200,7 +200,7 @@ class Writer {
     object.flag("critical", region.critical);
   }
 
-  void add_change(io::JsonWriter &out) {
+  void add_change(core::JsonWriter &out) {
     JsonObject object(out);
     object.text("before", job(report_.change->before));
     object.text("after", job(report_.change->after));
@@ -242,7 +242,7 @@ class Writer {
   const jobs::Analysis &all_;
   const jobs::JobData &data_;
   std::unordered_map<uint32_t, uint32_t> errors_;  // by task
-  io::JsonWriter out_;
+  core::JsonWriter out_;
 };
 
 }  // namespace

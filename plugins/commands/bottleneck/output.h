@@ -35,7 +35,7 @@ std::string as_page(const Report &report);
 // A table of the tasks in findings. The first row has the titles; there is a column for the job if there are several jobs. `rows`
 // has a maximum length; `all` is the number of tasks.
 struct TaskRows {
-  std::vector<query::Row> rows;
+  std::vector<command_line::Row> rows;
   size_t all = 0;
 };
 TaskRows bottleneck_tasks(const jobs::Analysis &analysis);

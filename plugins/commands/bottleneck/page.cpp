@@ -11,7 +11,7 @@
 namespace atalaya::bottleneck {
 namespace {
 
-using query::xml_text;
+using command_line::xml_text;
 
 constexpr size_t kMaxPictures = 24, kMaxRows = 200, kMaxMetrics = 25;
 
@@ -42,7 +42,7 @@ void add_how_many(std::string &out, size_t shown, size_t all) {
 }
 
 // Adds a table of texts; columns from `numbers` on are right-aligned.
-void add_table(std::string &out, const std::vector<query::Row> &rows, size_t numbers) {
+void add_table(std::string &out, const std::vector<command_line::Row> &rows, size_t numbers) {
   if (rows.size() < 2) return;
   out += "<table>";
   for (size_t row = 0; row < std::min(rows.size(), kMaxRows + 1); ++row) {
@@ -115,7 +115,7 @@ class Page {
             " over " + std::to_string(finding.metrics.rows) + (finding.index == "ipc" ? " samples" : " tasks") +
             "; the first principal component explains " + jobs::percent_text(finding.metrics.explained) +
             " of them. These have 80 % of the sum:</p>\n";
-    std::vector<query::Row> rows = {{"metric", "resource", "correlation", "loading"}};
+    std::vector<command_line::Row> rows = {{"metric", "resource", "correlation", "loading"}};
     for (size_t i = 0; i < std::min(finding.metrics.leading, kMaxMetrics); ++i) {
       const jobs::Coefficient &one = finding.metrics.all[i];
       rows.push_back({one.name, std::string(jobs::resource_text(jobs::resource_of(one.name))),
@@ -128,7 +128,7 @@ class Page {
 
   void add_jobs() {
     out_ += "<h2>Jobs</h2>\n";
-    std::vector<query::Row> rows = {{"job", "outcome", "tasks", "failed", "killed", "seconds", "MiB"}};
+    std::vector<command_line::Row> rows = {{"job", "outcome", "tasks", "failed", "killed", "seconds", "MiB"}};
     for (const jobs::JobTotals &job : all_.totals)
       rows.push_back({job_text(data_, job.job), std::string(outcome_text(data_.jobs[job.job].outcome)), std::to_string(job.tasks),
                       std::to_string(job.failed), std::to_string(job.killed), job.seconds > 0 ? jobs::short_text(job.seconds) : "",
@@ -173,7 +173,7 @@ class Page {
 
   void add_nodes() {
     if (!all_.nodes.empty()) out_ += "<h2>Nodes</h2>\n";
-    std::vector<query::Row> rows = {{"job", "node", "top 20 %", "bottleneck", "tasks", "lowest", "lower", "remote"}};
+    std::vector<command_line::Row> rows = {{"job", "node", "top 20 %", "bottleneck", "tasks", "lowest", "lower", "remote"}};
     for (const jobs::Node &node : all_.nodes) {
       const auto share = node.remote_share();
       rows.push_back({job_text(data_, node.job), data_.name(node.host), node.top ? "yes" : "", node.bottleneck ? "yes" : "",
@@ -187,7 +187,7 @@ class Page {
     if (!all_.ranks.empty())
       out_ +=
           "<h2>Phases</h2>\n<p>Correlation of the speed of each phase with that of the task, over all tasks of the stage.</p>\n";
-    std::vector<query::Row> rows = {
+    std::vector<command_line::Row> rows = {
         {"job", "phase", "top 20 %", "tasks", "seconds", "KiB/s", "of the time", "correlation", "loading"}};
     for (const jobs::PhaseRank &rank : all_.ranks) {
       const jobs::Group &group = all_.groups[rank.group];
@@ -201,7 +201,7 @@ class Page {
 
   void add_regions() {
     if (!all_.regions.empty()) out_ += "<h2>Code regions</h2>\n";
-    std::vector<query::Row> rows = {{"job", "region", "class", "critical", "runs", "seconds", "of all", "of tasks"}};
+    std::vector<command_line::Row> rows = {{"job", "region", "class", "critical", "runs", "seconds", "of all", "of tasks"}};
     for (const jobs::RegionCost &region : all_.regions)
       rows.push_back({job_text(data_, region.job), data_.name(region.name), std::string(severity_text(region.severity)),
                       region.critical ? "yes" : "", std::to_string(region.count), jobs::short_text(region.seconds),

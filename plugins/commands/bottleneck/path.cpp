@@ -6,16 +6,16 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/text/json_writer.h"
 #include "core/base/text/safe_text.h"
 #include "plugins/commands/bottleneck/output.h"
 #include "plugins/shared/analysis/jobs/reasons/resource.h"
-#include "plugins/shared/io/json/json_object.h"
 #include "plugins/shared/store/query/pieces.h"
 
 namespace atalaya::bottleneck {
 namespace {
 
-using io::JsonObject;
+using core::JsonObject;
 
 using core::visible;
 
@@ -67,16 +67,16 @@ std::string seconds_text(int64_t ns) {
 }
 
 void add_parts(std::string &out, const PathReport &report) {
-  std::vector<query::Row> rows = {{"part", "seconds", "of the job"}};
+  std::vector<command_line::Row> rows = {{"part", "seconds", "of the job"}};
   for (const jobs::PathPart &part : report.path.parts)
     rows.push_back({visible(part.name), seconds_text(part.ns), jobs::percent_text(seconds_of(part.ns) / length_of(report))});
   rows.push_back({"all", jobs::short_text(length_of(report)), jobs::percent_text(1)});
-  out += query::as_columns(rows);
+  out += command_line::as_columns(rows);
 }
 
 void add_steps(std::string &out, const PathReport &report) {
   const jobs::JobData &data = report.data;
-  std::vector<query::Row> rows = {{"at", "seconds", "task", "stage", "node", "began when"}};
+  std::vector<command_line::Row> rows = {{"at", "seconds", "task", "stage", "node", "began when"}};
   for (const jobs::PathStep &step : report.path.steps) {
     if (rows.size() > kMaxSteps) break;
     const jobs::Task &task = data.tasks[step.task];
@@ -94,31 +94,31 @@ void add_steps(std::string &out, const PathReport &report) {
   out += "\nSteps";
   if (rows.size() - 1 < all)
     out += " (" + std::to_string(rows.size() - 1) + " of " + std::to_string(all) + "; --format json has all)";
-  out += "\n" + query::as_columns(rows);
+  out += "\n" + command_line::as_columns(rows);
 }
 
 void add_waits(std::string &out, const PathReport &report) {
   if (report.waits.empty()) return;
   std::vector<std::pair<std::string, int64_t>> waits(report.waits.begin(), report.waits.end());
   std::stable_sort(waits.begin(), waits.end(), [](const auto &a, const auto &b) { return a.second > b.second; });
-  std::vector<query::Row> rows = {{"reason", "seconds"}};
+  std::vector<command_line::Row> rows = {{"reason", "seconds"}};
   for (const auto &[reason, ns] : waits) rows.push_back({visible(reason), seconds_text(ns)});
-  out += "\nWaits of the threads of these tasks\n" + query::as_columns(rows);
+  out += "\nWaits of the threads of these tasks\n" + command_line::as_columns(rows);
 }
 
 void add_what_if(std::string &out, const PathReport &report) {
   if (!report.what_if) return;
   const jobs::WhatIf &all = *report.what_if;
-  std::vector<query::Row> rows = {{"if", "seconds", "change"}};
+  std::vector<command_line::Row> rows = {{"if", "seconds", "change"}};
   for (const jobs::Prediction &one : all.predictions)
     rows.push_back({visible(one.change), jobs::short_text(one.seconds), jobs::percent_text(one.seconds / all.observed - 1)});
-  out += "\nWhat if: predicted length of the job\n" + query::as_columns(rows);
+  out += "\nWhat if: predicted length of the job\n" + command_line::as_columns(rows);
   if (all.is_rough())
     out += "note: these are rough: the replay of the recorded tasks takes " + jobs::short_text(all.replayed) + " s, the job took " +
            jobs::short_text(all.observed) + " s\n";
 }
 
-void add_step(const PathReport &report, const jobs::PathStep &step, io::JsonWriter &out) {
+void add_step(const PathReport &report, const jobs::PathStep &step, core::JsonWriter &out) {
   const jobs::JobData &data = report.data;
   const bool is_task = step.kind == jobs::PathStep::Kind::task;
   const jobs::Task &task = data.tasks[step.task];
@@ -133,7 +133,7 @@ void add_step(const PathReport &report, const jobs::PathStep &step, io::JsonWrit
   one.text("after", after_text(step.after));
 }
 
-void add_what_if(const jobs::WhatIf &all, io::JsonWriter &out) {
+void add_what_if(const jobs::WhatIf &all, core::JsonWriter &out) {
   JsonObject what_if(out);
   what_if.text("schedule", all.is_pinned ? "pinned" : "balanced");
   what_if.number("replayed", all.replayed);
@@ -167,7 +167,7 @@ std::string as_table(const PathReport &report) {
 
 std::string as_json(const PathReport &report) {
   const jobs::JobData &data = report.data;
-  io::JsonWriter out;
+  core::JsonWriter out;
   {
     JsonObject all(out);
     all.text("job", data.name(data.jobs[report.job].id));

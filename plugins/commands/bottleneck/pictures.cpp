@@ -28,7 +28,7 @@ std::string pixels(double value) {
 class Picture {
  public:
   Picture(const std::string &title, double highest) : scale_(plot::scale_of(0, highest, 5)) {
-    out_ = query::svg_head(kWidth, kHeight);
+    out_ = command_line::svg_head(kWidth, kHeight);
     text(kLeft, 18, "start", title, " font-size=\"13\"");
     for (const double mark : plot::marks(scale_)) {
       out_ += "<line x1=\"" + std::to_string(kLeft) + "\" y1=\"" + pixels(y(mark)) + "\" x2=\"" + std::to_string(kWidth - kRight) +
@@ -43,15 +43,15 @@ class Picture {
   }
   void text(double at_x, double at_y, const char *anchor, const std::string &words, const std::string &more = "") {
     out_ += "<text x=\"" + pixels(at_x) + "\" y=\"" + pixels(at_y) + "\" text-anchor=\"" + anchor + "\"" + more + ">" +
-            query::xml_text(words) + "</text>\n";
+            command_line::xml_text(words) + "</text>\n";
   }
   void dot(double at_x, double value, const char *colour, const std::string &says) {
     out_ += "<circle cx=\"" + pixels(at_x) + "\" cy=\"" + pixels(y(value)) + "\" r=\"2.5\" fill=\"" + colour + "\"><title>" +
-            query::xml_text(says) + "</title></circle>\n";
+            command_line::xml_text(says) + "</title></circle>\n";
   }
   void bar(double left, double right, double value, const char *colour, const std::string &says) {
     out_ += "<rect x=\"" + pixels(left) + "\" y=\"" + pixels(y(value)) + "\" width=\"" + pixels(right - left) + "\" height=\"" +
-            pixels(y(0) - y(value)) + "\" fill=\"" + colour + "\"><title>" + query::xml_text(says) + "</title></rect>\n";
+            pixels(y(0) - y(value)) + "\" fill=\"" + colour + "\"><title>" + command_line::xml_text(says) + "</title></rect>\n";
   }
   void tick(double at_x, const std::string &words) {
     const int bottom = kHeight - kBottom;

@@ -26,7 +26,7 @@ constexpr const char *kAskForLess =
 
 // The format that the suffix of the file selects, else `format`.
 std::string format_of(const std::string &file, const std::string &format) {
-  std::string suffix = query::suffix_of(file);
+  std::string suffix = command_line::suffix_of(file);
   if (suffix == "htm") suffix = "html";
   if (suffix == "html" || suffix == "json") {
     if (format != "table" && format != suffix)  // the format was given explicitly
@@ -39,16 +39,16 @@ std::string format_of(const std::string &file, const std::string &format) {
 
 class BottleneckCommand final : public Command {
  public:
-  static constexpr auto params = query::joined(
-      query::listed(
+  static constexpr auto params = command_line::joined(
+      command_line::listed(
           param::string("job", "Job to analyse at any time; all: every job in the range").required().unit("ID|all"),
           param::string("compare", "Later job that did the same work after a change; compares the speeds").unit("ID"),
           param::choice("clustering", "pam|kmeans", "Method that groups speeds into five grades; pam is robust to outliers")
               .defaults("pam"),
           param::boolean("critical_path", "The chain of tasks that the job waited for, and its predicted length after changes"),
-          param::integer("least", "Minimum slowdown of a reported node").defaults("20").range(1, 99).unit("%"), query::kTag),
-      query::kWindowParams, query::kStoreParams,
-      query::listed(
+          param::integer("least", "Minimum slowdown of a reported node").defaults("20").range(1, 99).unit("%"), command_line::kTag),
+      command_line::kWindowParams, command_line::kStoreParams,
+      command_line::listed(
           param::string("o", "Output file; its suffix selects the format (default: standard output)").unit("FILE.html|FILE.json"),
           param::choice("format", "table|json|html", "Output format; html is one self-contained page with charts")
               .defaults("table")));
@@ -60,7 +60,8 @@ class BottleneckCommand final : public Command {
                                                   "atalaya bottleneck --job job_1526555215992_0001 --critical-path\n"
                                                   "atalaya bottleneck --job all --from -1d --format json"_str};
 
-  explicit BottleneckCommand(Host host) : read_(query::read_options(host)), job_(host.text("job")), tags_(query::read_tags(host)) {
+  explicit BottleneckCommand(Host host)
+      : read_(command_line::read_options(host)), job_(host.text("job")), tags_(command_line::read_tags(host)) {
     if (const auto other = host.find("compare")) compare_ = other->text();
     if (job_.empty()) throw Failure(Code::bad_config, "--job: empty; name a job, or all");
     if (!compare_.empty() && job_ == "all") throw Failure(Code::bad_config, "--compare: needs --job with a single job");
@@ -80,27 +81,29 @@ class BottleneckCommand final : public Command {
   }
 
   int run(std::span<const atalaya_str>) override {
-    return query::answered(
+    return command_line::answered(
         [&] {
-          query::Reading reading(read_);
+          command_line::Reading reading(read_);
           if (any_time_) reading.range = {0, reading.now_ns};
           jobs::JobData data = jobs::read_jobs(ids(), tags_, reading.range, *reading.store, reading.budget);
           if (data.tasks.empty() && data.regions.empty()) report_no_points(reading);
           if (critical_path_) return write_path(data, reading);
           const jobs::Analysis analysis = analyse(std::move(data), options_, *reading.store, reading.budget);
           Report report{analysis, change_of(analysis.data), reading.store->name(),
-                        any_time_ ? "At any time" : query::span_text(reading.range),
+                        any_time_ ? "At any time" : command_line::span_text(reading.range),
                         options_.clustering == jobs::Clustering::pam ? "pam" : "kmeans"};
-          query::write_output(file_, format_ == "json" ? as_json(report) : format_ == "html" ? as_page(report) : as_table(report));
+          command_line::write_output(file_, format_ == "json"   ? as_json(report)
+                                            : format_ == "html" ? as_page(report)
+                                                                : as_table(report));
           return 0;
         },
         kAskForLess);
   }
 
  private:
-  int write_path(const jobs::JobData &data, query::Reading &reading) const {
+  int write_path(const jobs::JobData &data, command_line::Reading &reading) const {
     const PathReport report = path_report(data, 0, *reading.store, reading.budget);
-    query::write_output(file_, format_ == "json" ? as_json(report) : as_table(report));
+    command_line::write_output(file_, format_ == "json" ? as_json(report) : as_table(report));
     return 0;
   }
 
@@ -112,8 +115,8 @@ class BottleneckCommand final : public Command {
   }
 
   // A hint with the time range of the stored jobs.
-  void report_no_points(query::Reading &reading) const {
-    query::report_no_points("tasks of jobs", reading.range);
+  void report_no_points(command_line::Reading &reading) const {
+    command_line::report_no_points("tasks of jobs", reading.range);
     if (any_time_) return;
     query::Range jobs{reading.now_ns, 0};
     query::Budget part = reading.budget.half();
@@ -129,7 +132,7 @@ class BottleneckCommand final : public Command {
     } catch (const query::TooMuch &) {
       return;  // the hint is optional
     }
-    if (jobs.to_ns > 0) std::fprintf(stderr, "the jobs in the store ran from %s\n", query::span_text(jobs).c_str());
+    if (jobs.to_ns > 0) std::fprintf(stderr, "the jobs in the store ran from %s\n", command_line::span_text(jobs).c_str());
   }
 
   std::optional<Change> change_of(const jobs::JobData &data) const {
@@ -142,7 +145,7 @@ class BottleneckCommand final : public Command {
     return change;
   }
 
-  const query::ReadOptions read_;
+  const command_line::ReadOptions read_;
   const std::string job_;
   const std::vector<store::TagFilter> tags_;
   std::string compare_, file_, format_;

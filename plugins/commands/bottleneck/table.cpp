@@ -18,16 +18,16 @@ std::string share(std::optional<double> part) {
   return part && std::isfinite(*part) ? jobs::percent_text(*part) : "";
 }
 
-void add_section(std::string &out, const char *title, const std::vector<query::Row> &rows, size_t all) {
+void add_section(std::string &out, const char *title, const std::vector<command_line::Row> &rows, size_t all) {
   if (rows.size() < 2) return;
   out += std::string("\n") + title;
   if (rows.size() - 1 < all)
     out += " (" + std::to_string(rows.size() - 1) + " of " + std::to_string(all) + "; --format json has all)";
-  out += "\n" + query::as_columns(rows);
+  out += "\n" + command_line::as_columns(rows);
 }
 
 void add_jobs(std::string &out, const Report &report) {
-  std::vector<query::Row> rows = {{"job", "outcome", "tasks", "failed", "killed", "running", "seconds", "MiB"}};
+  std::vector<command_line::Row> rows = {{"job", "outcome", "tasks", "failed", "killed", "running", "seconds", "MiB"}};
   for (const jobs::JobTotals &job : report.analysis.totals) {
     if (rows.size() > kMaxTableRows) break;
     const jobs::JobData &data = report.analysis.data;
@@ -62,7 +62,7 @@ void add_finding(std::string &out, const jobs::Analysis &all, const jobs::Findin
 
 void add_nodes(std::string &out, const Report &report) {
   const jobs::Analysis &all = report.analysis;
-  std::vector<query::Row> rows = {{"job", "node", "tasks", "lowest", "lower", "remote", "top 20 %", "bottleneck"}};
+  std::vector<command_line::Row> rows = {{"job", "node", "tasks", "lowest", "lower", "remote", "top 20 %", "bottleneck"}};
   for (const jobs::Node &node : all.nodes) {
     if (rows.size() > kMaxTableRows) break;
     rows.push_back({visible(job_text(all.data, node.job)), visible(all.data.name(node.host)), std::to_string(node.tasks),
@@ -74,7 +74,7 @@ void add_nodes(std::string &out, const Report &report) {
 
 void add_phases(std::string &out, const Report &report) {
   const jobs::Analysis &all = report.analysis;
-  std::vector<query::Row> rows = {{"job", "phase", "tasks", "seconds", "KiB/s", "of the time", "correlation", "top 20 %"}};
+  std::vector<command_line::Row> rows = {{"job", "phase", "tasks", "seconds", "KiB/s", "of the time", "correlation", "top 20 %"}};
   for (const jobs::PhaseRank &rank : all.ranks) {
     if (rows.size() > kMaxTableRows) break;
     const jobs::Group &group = all.groups[rank.group];
@@ -87,7 +87,7 @@ void add_phases(std::string &out, const Report &report) {
 
 void add_regions(std::string &out, const Report &report) {
   const jobs::Analysis &all = report.analysis;
-  std::vector<query::Row> rows = {{"job", "region", "class", "runs", "seconds", "of all", "of tasks", "critical"}};
+  std::vector<command_line::Row> rows = {{"job", "region", "class", "runs", "seconds", "of all", "of tasks", "critical"}};
   for (const jobs::RegionCost &region : all.regions) {
     if (rows.size() > kMaxTableRows) break;
     rows.push_back({visible(job_text(all.data, region.job)), visible(all.data.name(region.name)),
@@ -99,7 +99,7 @@ void add_regions(std::string &out, const Report &report) {
 
 void add_tasks(std::string &out, const Report &report) {
   TaskRows tasks = bottleneck_tasks(report.analysis);
-  for (query::Row &row : tasks.rows)
+  for (command_line::Row &row : tasks.rows)
     for (std::string &cell : row) cell = visible(cell);
   add_section(out, "Bottleneck tasks", tasks.rows, tasks.all);
 }
@@ -107,7 +107,7 @@ void add_tasks(std::string &out, const Report &report) {
 void add_change(std::string &out, const Report &report) {
   if (!report.change) return;
   const jobs::JobData &data = report.analysis.data;
-  std::vector<query::Row> rows = {{"stage", "phase", "KiB/s before", "after", "change"}};
+  std::vector<command_line::Row> rows = {{"stage", "phase", "KiB/s before", "after", "change"}};
   const std::vector<jobs::Compared> both = compare(report.analysis, report.change->before, report.change->after);
   for (const jobs::Compared &one : both)
     rows.push_back({visible(data.name(one.stage)), visible(data.name(one.phase)), jobs::short_text(one.before),

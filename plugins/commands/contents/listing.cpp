@@ -1,40 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/commands/contents/listing.h"
 
-#include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
 #include "core/base/text/safe_text.h"
 #include "plugins/shared/analysis/command_line/render.h"
 
 namespace atalaya::contents {
 
 std::string as_table(const Listing &listing) {
-  std::vector<query::Row> rows = {listing.columns};
+  std::vector<command_line::Row> rows = {listing.columns};
   for (const std::vector<Cell> &cells : listing.rows) {
-    query::Row row;
+    command_line::Row row;
     for (const Cell &cell : cells) {
       const auto *text = std::get_if<std::string>(&cell);
       row.push_back(text != nullptr ? core::visible(*text) : std::to_string(std::get<int64_t>(cell)));
     }
     rows.push_back(std::move(row));
   }
-  return query::as_columns(rows);
+  return command_line::as_columns(rows);
 }
 
 std::string as_json(const Listing &listing) {
-  std::string out = "[";
+  core::JsonWriter json;
+  json.list();
   for (const std::vector<Cell> &cells : listing.rows) {
-    out += out.size() > 1 ? ",\n{" : "{";
+    json.line().object();
     for (size_t i = 0; i < cells.size(); ++i) {
-      core::append_json_string(i > 0 ? out += ',' : out, listing.columns[i]);
-      out += ':';
+      json.key(listing.columns[i]);
       if (const auto *text = std::get_if<std::string>(&cells[i]))
-        core::append_json_string(out, *text);
+        json.text(*text);
       else
-        core::append_integer(out, std::get<int64_t>(cells[i]));
+        json.integer(std::get<int64_t>(cells[i]));
     }
-    out += '}';
+    json.end_object();
   }
-  return out + "]\n";
+  return json.end_list().take() + "\n";
 }
 
 std::string as_names(const Listing &listing) {

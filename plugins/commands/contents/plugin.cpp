@@ -34,8 +34,8 @@ constexpr Param kFormat =
 class Contents : public Command {
  protected:
   explicit Contents(Host host)
-      : options_(query::read_options(host)),
-        tags_(host.find("tag") ? query::read_tags(host) : std::vector<store::TagFilter>{}),
+      : options_(command_line::read_options(host)),
+        tags_(host.find("tag") ? command_line::read_tags(host) : std::vector<store::TagFilter>{}),
         limit_(static_cast<size_t>(host.integer("limit"))),
         format_(host.text("format")) {}
 
@@ -45,14 +45,16 @@ class Contents : public Command {
     const size_t rows = listing.rows.size();
     if (rows == 0) std::fprintf(stderr, "no %s\n", missing.c_str());
     listing.rows.resize(std::min(rows, limit_));
-    query::write_output("-", format_ == "json" ? as_json(listing) : format_ == "names" ? as_names(listing) : as_table(listing));
+    command_line::write_output("-", format_ == "json"    ? as_json(listing)
+                                    : format_ == "names" ? as_names(listing)
+                                                         : as_table(listing));
     if (rows > limit_) std::fprintf(stderr, "%zu more rows; write a pattern or raise --limit\n", rows - limit_);
     return 0;
   }
 
   // Series with these metrics and tags in the range. Throws TooMuch.
   std::vector<store::Series> series_of(const std::vector<std::string> &metrics, const std::vector<store::TagFilter> &tags,
-                                       query::Reading &reading) const {
+                                       command_line::Reading &reading) const {
     const size_t most = options_.limits.series;
     auto series = reading.store->series({metrics, tags, reading.range}, most + 1);
     if (series.size() > most) throw query::TooMuch("more than " + std::to_string(most) + " series match" + query::kAskForLess);
@@ -67,7 +69,7 @@ class Contents : public Command {
 
   bool only_names() const { return format_ == "names"; }
 
-  const query::ReadOptions options_;
+  const command_line::ReadOptions options_;
   const std::vector<store::TagFilter> tags_;
 
  private:
@@ -83,8 +85,8 @@ io::MatcherList matcher_of(const std::vector<std::string> &patterns) {
 
 class Metrics final : public Contents {
  public:
-  static constexpr auto params =
-      query::joined(query::listed(query::kTag), query::kWindowParams, query::listed(kLimit, kFormat), query::kStoreParams);
+  static constexpr auto params = command_line::joined(command_line::listed(command_line::kTag), command_line::kWindowParams,
+                                                      command_line::listed(kLimit, kFormat), command_line::kStoreParams);
   static constexpr Description description = {.name = "metrics"_str,
                                               .summary = "List the metrics of the store, with kinds and units"_str,
                                               .params = params,
@@ -97,8 +99,8 @@ class Metrics final : public Contents {
   explicit Metrics(Host host) : Contents(host) {}
 
   int run(std::span<const atalaya_str> arguments) override {
-    return query::answered([&] {
-      query::Reading reading(options_);
+    return command_line::answered([&] {
+      command_line::Reading reading(options_);
       const std::vector<std::string> patterns = patterns_of(arguments);
       const io::MatcherList wanted = matcher_of(patterns);
       std::set<std::string> present;
@@ -110,15 +112,15 @@ class Metrics final : public Contents {
         const store::MetricInfo known = info ? *info : store::MetricInfo{};
         listing.rows.push_back({name, std::string(store::text_of(known.kind)), io::shown_unit(known.unit), known.summary});
       }
-      return print(std::move(listing), has_range() ? "metrics from " + query::span_text(reading.range) : "metrics");
+      return print(std::move(listing), has_range() ? "metrics from " + command_line::span_text(reading.range) : "metrics");
     });
   }
 };
 
 class Processes final : public Contents {
  public:
-  static constexpr auto params =
-      query::joined(query::listed(query::kTag), query::kWindowParams, query::listed(kLimit, kFormat), query::kStoreParams);
+  static constexpr auto params = command_line::joined(command_line::listed(command_line::kTag), command_line::kWindowParams,
+                                                      command_line::listed(kLimit, kFormat), command_line::kStoreParams);
   static constexpr Description description = {.name = "processes"_str,
                                               .summary = "List the processes of the store by name, with hosts and pids"_str,
                                               .params = params,
@@ -131,8 +133,8 @@ class Processes final : public Contents {
   explicit Processes(Host host) : Contents(host) {}
 
   int run(std::span<const atalaya_str> arguments) override {
-    return query::answered([&] {
-      query::Reading reading(options_);
+    return command_line::answered([&] {
+      command_line::Reading reading(options_);
       std::vector<std::string> patterns = patterns_of(arguments);
       if (patterns.empty()) patterns.emplace_back("*");
       std::vector<store::TagFilter> tags = tags_;
@@ -157,14 +159,14 @@ class Processes final : public Contents {
       for (const auto &[name, seen] : processes)
         listing.rows.push_back({name, static_cast<int64_t>(seen.hosts.size()), static_cast<int64_t>(seen.pids.size()),
                                 static_cast<int64_t>(seen.metrics.size())});
-      return print(std::move(listing), "processes from " + query::span_text(reading.range));
+      return print(std::move(listing), "processes from " + command_line::span_text(reading.range));
     });
   }
 };
 
 class Tags final : public Contents {
  public:
-  static constexpr auto params = query::joined(query::listed(kLimit, kFormat), query::kStoreParams);
+  static constexpr auto params = command_line::joined(command_line::listed(kLimit, kFormat), command_line::kStoreParams);
   static constexpr Description description = {.name = "tags"_str,
                                               .summary = "List the tags of the store, or the values of one tag"_str,
                                               .params = params,
@@ -177,8 +179,8 @@ class Tags final : public Contents {
   explicit Tags(Host host) : Contents(host) {}
 
   int run(std::span<const atalaya_str> arguments) override {
-    return query::answered([&] {
-      query::Reading reading(options_);
+    return command_line::answered([&] {
+      command_line::Reading reading(options_);
       const std::vector<std::string> keys = reading.store->tag_keys();
       if (arguments.empty()) {
         Listing listing{{"tag", "values"}, {}};

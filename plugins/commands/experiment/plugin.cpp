@@ -28,8 +28,8 @@ namespace atalaya::experiment_command {
 namespace {
 
 using namespace atalaya::literals;
-using query::Experiment;
-using query::ExperimentLog;
+using experiments::Experiment;
+using experiments::ExperimentLog;
 using query::Wrong;
 
 constexpr size_t kMaxImport = size_t{64} << 20;
@@ -85,8 +85,8 @@ class ExperimentCommand final : public Command {
       param::string("at", "Time of the start or end").defaults("now").unit("TIME"),
       param::string("user", "Owner (default: the current user)").unit("NAME"),
       param::string("notes", "Description"),
-      param::list("tag", query::kText, "Tag of the experiment, such as nodes=7").unit("KEY=VALUE"),
-      query::kStore,
+      param::list("tag", command_line::kText, "Tag of the experiment, such as nodes=7").unit("KEY=VALUE"),
+      command_line::kStore,
       param::choice("format", "table|json|names", "Output format of list and show; import reads json").defaults("table"),
   };
   static constexpr Description description = {
@@ -107,12 +107,12 @@ class ExperimentCommand final : public Command {
         at_(host.text("at")),
         user_(text_or(host, "user", user_name())),
         notes_(text_or(host, "notes", "")),
-        tags_(query::read_tags(host)) {}
+        tags_(command_line::read_tags(host)) {}
 
   int run(std::span<const atalaya_str> arguments) override {
     std::vector<std::string> words;
     for (const atalaya_str &word : arguments) words.emplace_back(view(word));
-    return query::answered([&] { return dispatch(words); });
+    return command_line::answered([&] { return dispatch(words); });
   }
 
  private:
@@ -155,11 +155,11 @@ class ExperimentCommand final : public Command {
 
   int list(const std::string &name) const {
     const auto store = store::open_store(store_);
-    if (!name.empty()) query::find_experiment(*store, name, workload_);
-    auto found = query::experiments(*store, name);
+    if (!name.empty()) experiments::find_experiment(*store, name, workload_);
+    auto found = experiments::experiments(*store, name);
     if (!workload_.empty()) std::erase_if(found, [&](const Experiment &one) { return one.workload != workload_; });
     if (format_ == "json") {
-      std::fputs(query::experiments_json(found).c_str(), stdout);
+      std::fputs(experiments::experiments_json(found).c_str(), stdout);
     } else if (format_ == "names") {
       print_names(found);
     } else {
@@ -171,7 +171,7 @@ class ExperimentCommand final : public Command {
   int import(const std::string &path) const {
     const auto text = path == "-" ? core::Result<std::string>(read_standard_input()) : core::read_file(path, kMaxImport);
     if (!text) throw Wrong(text.error());
-    const auto read = query::read_experiments(text.value(), core::realtime());
+    const auto read = experiments::read_experiments(text.value(), core::realtime());
     ExperimentLog writer = log();
     writer.put(read);
     std::fprintf(stderr, "imported %zu\n", read.size());
@@ -207,7 +207,7 @@ class ExperimentCommand final : public Command {
     Experiment whole = workload;
     whole.workload.clear();
     whole.notes.clear();
-    for (Experiment &known : query::experiments(writer.store(), workload.name, false)) whole = std::move(known);
+    for (Experiment &known : experiments::experiments(writer.store(), workload.name, false)) whole = std::move(known);
     if (whole.open() && whole.start_ns != workload.start_ns) return std::nullopt;
     whole.duration_ns = -1;
     writer.put(whole);

@@ -18,18 +18,19 @@ using namespace atalaya::literals;
 
 class Explain final : public Command {
  public:
-  static constexpr auto params = query::joined(
-      query::kWindowParams,
-      query::listed(param::string("against",
-                                  "Baseline: before (the same length of time just before), yesterday, "
-                                  "FROM..TO, an experiment, host=NAME (another host, at the same time), or hosts (the mean of all "
-                                  "other hosts)")
-                        .defaults("before")
-                        .unit("BASELINE"),
-                    query::kTag,
-                    param::choice("by", "process|pid|container|unit|user|cgroup|host", "Parts of a difference").defaults("process"),
-                    param::integer("top", "Maximum parts of a difference by name").defaults("5").range(1, 1000)),
-      query::kStoreParams, query::listed(param::choice("format", "text|json", "Output format").defaults("text")));
+  static constexpr auto params = command_line::joined(
+      command_line::kWindowParams,
+      command_line::listed(
+          param::string("against",
+                        "Baseline: before (the same length of time just before), yesterday, "
+                        "FROM..TO, an experiment, host=NAME (another host, at the same time), or hosts (the mean of all "
+                        "other hosts)")
+              .defaults("before")
+              .unit("BASELINE"),
+          command_line::kTag,
+          param::choice("by", "process|pid|container|unit|user|cgroup|host", "Parts of a difference").defaults("process"),
+          param::integer("top", "Maximum parts of a difference by name").defaults("5").range(1, 1000)),
+      command_line::kStoreParams, command_line::listed(param::choice("format", "text|json", "Output format").defaults("text")));
   static constexpr Description description = {.name = "explain"_str,
                                               .summary = "Explain what changed: causes, effects, and what did not change"_str,
                                               .params = params,
@@ -39,17 +40,17 @@ class Explain final : public Command {
                                                   "atalaya explain --experiment sort-tuned --against sort"_str};
 
   explicit Explain(Host host)
-      : options_(query::read_options(host)),
+      : options_(command_line::read_options(host)),
         against_(host.text("against")),
-        tags_(query::read_tags(host)),
+        tags_(command_line::read_tags(host)),
         by_(host.text("by")),
         top_(static_cast<size_t>(host.integer("top"))),
         json_(host.text("format") == "json") {}
 
   int run(std::span<const atalaya_str>) override {
-    return query::answered(
+    return command_line::answered(
         [&] {
-          query::Reading reading(options_);
+          command_line::Reading reading(options_);
           explain::Reader reader{*reading.store, reading.budget};
           explain::Request request;
           request.window = {reading.range, tags_};
@@ -57,14 +58,14 @@ class Explain final : public Command {
           request.top = top_;
           explain::set_baseline(request, against_, *reading.store, reading.now_ns);
           const explain::Explanation explanation = explain::explain(request, reader);
-          query::write_output("", json_ ? as_json(explanation) : as_text(explanation));
+          command_line::write_output("", json_ ? as_json(explanation) : as_text(explanation));
           return 0;
         },
-        query::kAskForLessTime);
+        command_line::kAskForLessTime);
   }
 
  private:
-  const query::ReadOptions options_;
+  const command_line::ReadOptions options_;
   const std::string against_;
   const std::vector<store::TagFilter> tags_;
   const std::string by_;

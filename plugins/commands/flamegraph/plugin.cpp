@@ -34,11 +34,6 @@ using namespace atalaya::literals;
 constexpr const char *kNeedsTasks =
     "; the source perf tags stacks with tasks = true (docs/how-to/tasks.md), at the end of each window";
 
-std::string text_of(Host host, std::string_view name) {
-  const auto value = host.find(name);
-  return value ? std::string(value->text()) : "";
-}
-
 bool flag_of(Host host, std::string_view name) {
   const auto value = host.find(name);
   return value && value->boolean();
@@ -46,11 +41,12 @@ bool flag_of(Host host, std::string_view name) {
 
 class FlamegraphCommand final : public Command {
  public:
-  static constexpr auto params = query::joined(
-      query::kWindowParams,
-      query::listed(
-          param::list("host", query::kText, "Only stacks of this host, or pattern (default: all hosts)").unit("HOST"),
-          param::list("process", query::kText, "Only stacks of processes with this name, or pattern").unit("NAME"), query::kTag,
+  static constexpr auto params = command_line::joined(
+      command_line::kWindowParams,
+      command_line::listed(
+          param::list("host", command_line::kText, "Only stacks of this host, or pattern (default: all hosts)").unit("HOST"),
+          param::list("process", command_line::kText, "Only stacks of processes with this name, or pattern").unit("NAME"),
+          command_line::kTag,
           param::choice(
               "profile", "cpu|offcpu|wall|waker",
               "cpu: samples on CPUs (source perf); offcpu: waiting time of threads; wall: thread dumps of JVMs (source jvm); "
@@ -85,7 +81,7 @@ class FlamegraphCommand final : public Command {
           param::boolean("icicle", "Draw the root at the top"), param::string("title", "Title of the image"),
           param::integer("width", "Width of the image").defaults("1200").range(300, 10000).unit("pixels"),
           param::integer("frames", "Maximum frames in the image, the widest ones").defaults("30000").range(100, 1e6)),
-      query::kStoreParams);
+      command_line::kStoreParams);
   static constexpr Description description = {.name = "flamegraph"_str,
                                               .summary = "Show time by call stack: flame graph, folded stacks or pprof"_str,
                                               .params = params,
@@ -95,19 +91,19 @@ class FlamegraphCommand final : public Command {
                                                   "atalaya flamegraph --from -10m --diff -2h..-1h -o change.svg"_str};
 
   explicit FlamegraphCommand(Host host)
-      : options_(query::read_options(host)),
-        folded_(text_of(host, "folded")),
-        diff_(text_of(host, "diff")),
-        file_(text_of(host, "o")),
-        format_(text_of(host, "format")),
+      : options_(command_line::read_options(host)),
+        folded_(command_line::text_of(host, "folded")),
+        diff_(command_line::text_of(host, "diff")),
+        file_(command_line::text_of(host, "o")),
+        format_(command_line::text_of(host, "format")),
         top_(static_cast<size_t>(host.integer("top"))),
         keep_(host.text("keep")),
-        task_(text_of(host, "task")),
-        stage_(text_of(host, "stage")),
-        job_(text_of(host, "job")),
-        phase_(text_of(host, "phase")),
+        task_(command_line::text_of(host, "task")),
+        stage_(command_line::text_of(host, "stage")),
+        job_(command_line::text_of(host, "job")),
+        phase_(command_line::text_of(host, "phase")),
         against_median_(flag_of(host, "slow_against_median")) {
-    style_.title = text_of(host, "title");
+    style_.title = command_line::text_of(host, "title");
     style_.icicle = flag_of(host, "icicle");
     style_.compared = !diff_.empty() || against_median_;
     style_.width = static_cast<int>(host.integer("width"));
@@ -122,7 +118,7 @@ class FlamegraphCommand final : public Command {
   }
 
   int run(std::span<const atalaya_str>) override {
-    return query::answered(
+    return command_line::answered(
         [&] {
           Tree tree;
           if (!folded_.empty())
@@ -137,15 +133,15 @@ class FlamegraphCommand final : public Command {
           if (tree.root().shown() == 0 || (against_median_ && !nothing_.empty())) return report_nothing();
           report_incomplete(tree, classes);
           if (against_median_) report_differences(tree);
-          query::write_output(file_, output_of(tree, classes));
+          command_line::write_output(file_, output_of(tree, classes));
           return 0;
         },
-        query::kAskForLessTime);
+        command_line::kAskForLessTime);
   }
 
  private:
   void read_wanted(Host host) {
-    wanted_.tags = query::read_tags(host);
+    wanted_.tags = command_line::read_tags(host);
     for (const char *key : {"host", "process"})
       if (std::vector<std::string> patterns = host.texts(key); !patterns.empty())
         wanted_.tags.push_back({key, std::move(patterns)});
@@ -172,7 +168,7 @@ class FlamegraphCommand final : public Command {
 
   void set_format() {
     if (!format_.empty()) return;
-    const std::string suffix = query::suffix_of(file_);
+    const std::string suffix = command_line::suffix_of(file_);
     format_ = suffix == "json" || suffix == "folded" ? suffix : "svg";
     if (file_.ends_with(".pb.gz")) format_ = "pprof";
     if (format_ == "svg" && !suffix.empty() && suffix != "svg")
@@ -180,8 +176,8 @@ class FlamegraphCommand final : public Command {
   }
 
   void read_store(Tree &tree) {
-    query::Reading reading(options_);
-    style_.subtitle = query::span_text(reading.range);
+    command_line::Reading reading(options_);
+    style_.subtitle = command_line::span_text(reading.range);
     range_ = reading.range;
     if (wanted_.by == By::owner) wanted_.owner_name = read_owner_names(*reading.store, reading.range, reading.budget);
     if (task_.empty())
@@ -193,12 +189,12 @@ class FlamegraphCommand final : public Command {
     else if (tree.size() == 1 && phase_.empty())
       nothing_ = "from " + style_.subtitle + why_nothing(*reading.store, wanted_, reading.range, reading.budget);
     if (diff_.empty()) return;
-    const query::Range before = query::range_of("--diff", diff_, *reading.store, reading.now_ns);
-    style_.subtitle += ", compared with " + query::span_text(before);
+    const query::Range before = experiments::range_of("--diff", diff_, *reading.store, reading.now_ns);
+    style_.subtitle += ", compared with " + command_line::span_text(before);
     add_range(tree, Side::before, reading, before);
   }
 
-  void add_range(Tree &tree, Side side, query::Reading &reading, const store::Range &range) {
+  void add_range(Tree &tree, Side side, command_line::Reading &reading, const store::Range &range) {
     if (phase_.empty()) return add_stored(tree, side, *reading.store, wanted_, range, reading.budget);
     const PhaseTimes times(phase_, *reading.store, range, reading.budget);
     Wanted in_phase = wanted_;
@@ -210,7 +206,7 @@ class FlamegraphCommand final : public Command {
   }
 
   void read_stage(Tree &tree) {
-    query::Reading reading(options_);
+    command_line::Reading reading(options_);
     range_ = reading.range;
     const jobs::StageTasks tasks = jobs::stage_tasks(stage_, job_, *reading.store, reading.range, reading.budget);
     style_.subtitle = jobs::text_of(tasks, stage_);
@@ -294,7 +290,7 @@ class FlamegraphCommand final : public Command {
     return options_.experiment.empty() ? text : options_.experiment + ": " + text;
   }
 
-  const query::ReadOptions options_;
+  const command_line::ReadOptions options_;
   const std::string folded_, diff_, file_;
   store::Range range_{0, 0};  // range of the stored stacks
   std::string nothing_;       // the reason for an empty result

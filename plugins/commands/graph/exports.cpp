@@ -6,9 +6,9 @@
 #include <string>
 
 #include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
 #include "core/base/text/safe_text.h"
 #include "plugins/shared/analysis/command_line/render.h"
-#include "plugins/shared/io/json/json_object.h"
 
 namespace atalaya::graph {
 namespace {
@@ -53,7 +53,7 @@ int64_t whole(double bytes) {
   return std::llround(bytes);
 }
 
-void add_node(io::JsonObject &object, const Node &node) {
+void add_node(core::JsonObject &object, const Node &node) {
   object.key("name").text(node.name);
   object.text("host", node.host);
   object.text("pid", node.pid);
@@ -63,8 +63,8 @@ void add_node(io::JsonObject &object, const Node &node) {
   object.key("memory").number(node.used.memory);
 }
 
-void add_matrix(io::JsonObject &all, const Matrix &matrix, io::JsonWriter &out) {
-  io::JsonObject object(all.key("matrix"));
+void add_matrix(core::JsonObject &all, const Matrix &matrix, core::JsonWriter &out) {
+  core::JsonObject object(all.key("matrix"));
   object.texts("names", matrix.names);
   object.list("bytes", matrix.bytes, [&](const auto &row) {
     out.list();
@@ -83,22 +83,22 @@ std::string cypher_text(std::string_view text) {
 }
 
 void add_data(std::string &out, const char *key, const std::string &value) {
-  if (!value.empty()) out += std::string("<data key=\"") + key + "\">" + query::xml_text(value) + "</data>";
+  if (!value.empty()) out += std::string("<data key=\"") + key + "\">" + command_line::xml_text(value) + "</data>";
 }
 
 }  // namespace
 
 std::string as_json(const Graph &graph, const Matrix &matrix, const query::Range &range) {
-  io::JsonWriter out;
+  core::JsonWriter out;
   {
-    io::JsonObject all(out);
+    core::JsonObject all(out);
     all.key("by").text(name_of(graph.by));
     all.key("from").milliseconds(range.from_ns);
     all.key("to").milliseconds(range.to_ns);
     all.key("bytes").integer(whole(graph.total));
     all.key("estimated").integer(whole(graph.estimated));
     all.objects("nodes", graph.nodes, add_node);
-    all.objects("edges", graph.bytes, [](io::JsonObject &edge, const auto &ends_and_bytes) {
+    all.objects("edges", graph.bytes, [](core::JsonObject &edge, const auto &ends_and_bytes) {
       const auto &[ends, bytes] = ends_and_bytes;
       edge.count("from", ends.first);
       edge.count("to", ends.second);

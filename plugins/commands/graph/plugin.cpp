@@ -26,8 +26,8 @@ using namespace atalaya::literals;
 
 class GraphCommand final : public Command {
  public:
-  static constexpr auto params = query::joined(
-      query::listed(
+  static constexpr auto params = command_line::joined(
+      command_line::listed(
           param::choice("by", "process|command|container|host", "Entity of a node; command: all processes of one name on all hosts")
               .defaults("process"),
           param::choice(
@@ -38,8 +38,8 @@ class GraphCommand final : public Command {
               .defaults("matrix"),
           param::string("min_share", "dot, circle: minimum share of all bytes of a drawn edge").defaults("10%").unit("SHARE"),
           param::integer("top", "Maximum rows of the matrix, by traffic; the others are summed").defaults("20").range(1, 1000),
-          query::kTag),
-      query::kWindowParams, query::listed(kConntrack), query::kStoreParams);
+          command_line::kTag),
+      command_line::kWindowParams, command_line::listed(kConntrack), command_line::kStoreParams);
   static constexpr Description description = {.name = "graph"_str,
                                               .summary = "Show the traffic between processes, containers or hosts"_str,
                                               .params = params,
@@ -49,21 +49,21 @@ class GraphCommand final : public Command {
                                                   "atalaya graph --by container --format json"_str};
 
   explicit GraphCommand(Host host)
-      : read_(query::read_options(host)),
+      : read_(command_line::read_options(host)),
         by_(*by_of(host.text("by"))),
         format_(host.text("format")),
-        min_share_(query::answered([&] { return share_of("--min-share", host.text("min_share")); })),
+        min_share_(command_line::answered([&] { return share_of("--min-share", host.text("min_share")); })),
         top_(static_cast<size_t>(host.integer("top"))),
         translations_(read_translations(host)),
-        tags_(query::read_tags(host)) {}
+        tags_(command_line::read_tags(host)) {}
 
   int run(std::span<const atalaya_str>) override {
-    return query::answered(
+    return command_line::answered(
         [&] {
-          query::Reading reading(read_);
+          command_line::Reading reading(read_);
           const std::vector<Flow> flows = read_flows(tags_, reading.range, *reading.store, reading.budget);
           if (flows.empty()) {
-            query::report_no_points("flows", reading.range);
+            command_line::report_no_points("flows", reading.range);
             std::fputs("source net collects them (pipelines/network.lua)\n", stderr);
           }
           Translations translations = translations_;
@@ -75,20 +75,20 @@ class GraphCommand final : public Command {
                          "%s of %s are estimates, because several clients and servers use one port; ports = \"all\" of source net "
                          "separates them\n",
                          bytes_text(graph.estimated).c_str(), bytes_text(graph.total).c_str());
-          query::write_output("-", text_of(graph, reading.range));
+          command_line::write_output("-", text_of(graph, reading.range));
           return 0;
         },
-        query::kAskForLessTime);
+        command_line::kAskForLessTime);
   }
 
  private:
   std::string text_of(const Graph &graph, const query::Range &range) const {
     if (format_ == "dot") return drawing_of(graph);
-    if (format_ == "circle") return as_circle(graph, min_share_, "Traffic from " + query::span_text(range));
+    if (format_ == "circle") return as_circle(graph, min_share_, "Traffic from " + command_line::span_text(range));
     if (format_ == "json") return as_json(graph, matrix_of(graph, top_), range);
     if (format_ == "cypher") return as_cypher(graph);
     if (format_ == "graphml") return as_graphml(graph);
-    if (format_ == "svg") return as_svg(matrix_of(graph, top_), "Traffic from " + query::span_text(range));
+    if (format_ == "svg") return as_svg(matrix_of(graph, top_), "Traffic from " + command_line::span_text(range));
     return as_text(matrix_of(graph, top_));
   }
 
@@ -103,7 +103,7 @@ class GraphCommand final : public Command {
     return drawing.text;
   }
 
-  const query::ReadOptions read_;
+  const command_line::ReadOptions read_;
   const By by_;
   const std::string format_;
   const double min_share_;

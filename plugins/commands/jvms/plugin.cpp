@@ -24,19 +24,20 @@ using namespace atalaya::literals;
 
 class JvmsCommand final : public Command {
  public:
-  static constexpr auto params = query::joined(
-      query::kWindowParams,
-      query::listed(param::list("host", query::kText, "Only JVMs of this host, or pattern (default: all hosts)").unit("HOST"),
-                    param::list("process", query::kText, "Only JVMs with this name, or pattern").unit("NAME"), query::kTag,
-                    param::string("function",
-                                  "One function, in the form of the table or with a dot before the method: "
-                                  "its most expensive stack, callers and JVMs")
-                        .unit("FUNCTION"),
-                    param::integer("top", "Maximum rows of a table; functions: of thread dumps, and of CPU samples")
-                        .defaults("20")
-                        .range(1, 1e6),
-                    param::choice("format", "table|json", "Output format").defaults("table")),
-      query::kStoreParams);
+  static constexpr auto params = command_line::joined(
+      command_line::kWindowParams,
+      command_line::listed(
+          param::list("host", command_line::kText, "Only JVMs of this host, or pattern (default: all hosts)").unit("HOST"),
+          param::list("process", command_line::kText, "Only JVMs with this name, or pattern").unit("NAME"), command_line::kTag,
+          param::string("function",
+                        "One function, in the form of the table or with a dot before the method: "
+                        "its most expensive stack, callers and JVMs")
+              .unit("FUNCTION"),
+          param::integer("top", "Maximum rows of a table; functions: of thread dumps, and of CPU samples")
+              .defaults("20")
+              .range(1, 1e6),
+          param::choice("format", "table|json", "Output format").defaults("table")),
+      command_line::kStoreParams);
   static constexpr Description description = {.name = "jvms"_str,
                                               .summary = "List the JVMs of all hosts and their most expensive functions"_str,
                                               .params = params,
@@ -46,8 +47,8 @@ class JvmsCommand final : public Command {
                                                   "atalaya jvms --from -10m --function java.lang.String.hashCode"_str};
 
   explicit JvmsCommand(Host host)
-      : options_(query::read_options(host)),
-        tags_(query::read_tags(host)),
+      : options_(command_line::read_options(host)),
+        tags_(command_line::read_tags(host)),
         top_(static_cast<size_t>(host.integer("top"))),
         json_(host.text("format") == "json") {
     for (const char *key : {"host", "process"})
@@ -56,20 +57,20 @@ class JvmsCommand final : public Command {
   }
 
   int run(std::span<const atalaya_str>) override {
-    return query::answered(
+    return command_line::answered(
         [&] {
-          query::Reading reading(options_);
+          command_line::Reading reading(options_);
           const Overview overview = overview_of(*reading.store, tags_, reading.range, reading.budget);
           if (overview.jvms.empty() && overview.functions.empty()) return report_no_points(reading);
           if (function_.empty()) {
-            query::write_output({}, json_ ? overview_json(overview, top_) : overview_table(overview, top_));
+            command_line::write_output({}, json_ ? overview_json(overview, top_) : overview_table(overview, top_));
             return 0;
           }
           const Detail detail = detail_of(wanted(overview), overview, *reading.store, tags_, reading.budget);
-          query::write_output({}, json_ ? detail_json(detail, overview, top_) : detail_table(detail, overview, top_));
+          command_line::write_output({}, json_ ? detail_json(detail, overview, top_) : detail_table(detail, overview, top_));
           return 0;
         },
-        query::kAskForLessTime);
+        command_line::kAskForLessTime);
   }
 
  private:
@@ -80,16 +81,16 @@ class JvmsCommand final : public Command {
       names.push_back(function.name);
     }
     throw Failure(Code::permanent, "no samples of function " + core::in_quotes(function_) + " from " +
-                                       query::span_text(overview.range) + core::did_you_mean(function_, names));
+                                       command_line::span_text(overview.range) + core::did_you_mean(function_, names));
   }
 
-  int report_no_points(const query::Reading &reading) const {
-    std::fprintf(stderr, "no JVMs from %s%s\n", query::span_text(reading.range).c_str(),
+  int report_no_points(const command_line::Reading &reading) const {
+    std::fprintf(stderr, "no JVMs from %s%s\n", command_line::span_text(reading.range).c_str(),
                  tags_.empty() ? "; run source jvm to find them (pipelines/jvm-profile.lua)" : " with these tags");
     return 1;
   }
 
-  const query::ReadOptions options_;
+  const command_line::ReadOptions options_;
   std::vector<store::TagFilter> tags_;
   const size_t top_;
   const bool json_;

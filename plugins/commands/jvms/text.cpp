@@ -6,17 +6,17 @@
 #include <set>
 #include <span>
 
+#include "core/base/text/json_writer.h"
 #include "core/base/text/safe_text.h"
 #include "core/base/text/units.h"
 #include "plugins/shared/analysis/command_line/output.h"
 #include "plugins/shared/analysis/command_line/render.h"
-#include "plugins/shared/io/json/json_object.h"
 
 namespace atalaya::jvms {
 namespace {
 
-using io::JsonObject;
-using query::Row;
+using command_line::Row;
+using core::JsonObject;
 
 constexpr const char *kSelf = "self s/s", *kShare = "share %", *kSamples = "cpu samples", *kUnattributed = "[not attributed]";
 
@@ -50,8 +50,8 @@ size_t hosts_of(const Overview &overview) {
 }
 
 std::string headline(const Overview &overview) {
-  std::string text =
-      query::span_text(overview.range) + ": " + counted(overview.jvms.size(), "JVM") + " on " + counted(hosts_of(overview), "host");
+  std::string text = command_line::span_text(overview.range) + ": " + counted(overview.jvms.size(), "JVM") + " on " +
+                     counted(hosts_of(overview), "host");
   if (overview.reporting == 0) return text + ", no thread dumps\n";
   if (overview.reporting < overview.jvms.size()) text += ", of which " + std::to_string(overview.reporting) + " report";
   return text + ", " + fixed(overview.rate, 1) + " thread dumps/s in all, over " +
@@ -69,7 +69,7 @@ std::string columns(std::vector<Row> rows) {
     if (empty)
       for (Row &row : rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(column));
   }
-  return query::as_columns(rows);
+  return command_line::as_columns(rows);
 }
 
 std::string jvm_table(const Overview &overview, size_t top) {
@@ -107,7 +107,7 @@ std::string function_table(const std::vector<Function> &functions, const std::op
 
 // 10 significant digits, because shares and rates are ratios of counts.
 void add_number(JsonObject &object, std::string_view name, const std::optional<double> &value) {
-  if (value) object.key(name).raw(query::rounded_text(*value));
+  if (value) object.key(name).raw(command_line::rounded_text(*value));
 }
 
 // Writes a value together with its bias, if it has one.
@@ -184,7 +184,7 @@ std::string overview_table(const Overview &overview, size_t top) {
 }
 
 std::string overview_json(const Overview &overview, size_t top) {
-  io::JsonWriter out;
+  core::JsonWriter out;
   {
     JsonObject all(out);
     add_window(all, overview);
@@ -233,7 +233,7 @@ std::string detail_table(const Detail &detail, const Overview &overview, size_t 
 }
 
 std::string detail_json(const Detail &detail, const Overview &overview, size_t top) {
-  io::JsonWriter out;
+  core::JsonWriter out;
   {
     JsonObject all(out);
     add_window(all, overview);

@@ -19,7 +19,7 @@ struct PhasesOptions {
   explicit PhasesOptions(Host host);
 
   Host host;
-  query::ReadOptions options;
+  command_line::ReadOptions options;
   std::string profile;
   Key key;
   size_t min_length;
@@ -31,7 +31,7 @@ struct PhasesOptions {
 
   Wanted wanted(const store::Range &range) const { return {tags, range, profile}; }
   // The range of the normal runs, from the options; default end: `end_ns`. Throws query::Wrong.
-  store::Range training_range(const query::Reading &reading, int64_t end_ns) const;
+  store::Range training_range(const command_line::Reading &reading, int64_t end_ns) const;
 };
 
 // The runs of each program, with the functions of their phases. Key: the program.

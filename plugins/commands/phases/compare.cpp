@@ -53,7 +53,7 @@ class NormalRuns {
 };
 
 // The runs of the range by program, including their phases before the range.
-std::map<std::string, std::vector<ProgramRun>> complete_runs(const PhasesOptions &args, query::Reading &reading,
+std::map<std::string, std::vector<ProgramRun>> complete_runs(const PhasesOptions &args, command_line::Reading &reading,
                                                              const PhaseDatabase &database) {
   const Wanted wanted = args.wanted(reading.range);
   std::map<std::string, std::vector<ProgramRun>> programs;
@@ -70,7 +70,7 @@ std::map<std::string, std::vector<ProgramRun>> complete_runs(const PhasesOptions
 }
 
 // Reads the functions of the requested phases (from `first` on) and of the phases from which they are predicted.
-void read_needed_functions(query::Reading &reading, ProgramRun &run, const Models &models) {
+void read_needed_functions(command_line::Reading &reading, ProgramRun &run, const Models &models) {
   for (const size_t input : inputs_of(run, run.first, models.dependent()))
     read_functions(*reading.store, run, run.steps[input], reading.budget);
   for (size_t i = run.first; i < run.steps.size(); ++i) read_functions(*reading.store, run, run.steps[i], reading.budget);
@@ -78,7 +78,7 @@ void read_needed_functions(query::Reading &reading, ProgramRun &run, const Model
 
 // Calls visit(runs, normal runs) for each program that ran in the range; false if there is none.
 template <class Visit>
-bool for_each_program(const PhasesOptions &args, query::Reading &reading, const PhaseDatabase &database, Visit &&visit) {
+bool for_each_program(const PhasesOptions &args, command_line::Reading &reading, const PhaseDatabase &database, Visit &&visit) {
   auto checked = complete_runs(args, reading, database);
   if (checked.empty()) return false;
   const store::Range training = args.training_range(reading, reading.range.from_ns);
@@ -111,16 +111,16 @@ void print_normal_runs(const std::vector<ProgramRun> &runs, const NormalRuns &of
   if (normal < kMinRuns) std::printf("  too few normal runs for a verdict: %zu are needed; see --train-from\n", kMinRuns);
 }
 
-void print(const PhasesOptions &args, io::JsonWriter &json) {
-  if (args.json) query::write_output({}, json.end_list().take() + "\n");
+void print(const PhasesOptions &args, core::JsonWriter &json) {
+  if (args.json) command_line::write_output({}, json.end_list().take() + "\n");
 }
 
 }  // namespace
 
-int train_models(const PhasesOptions &args, query::Reading &reading, const PhaseDatabase &database) {
+int train_models(const PhasesOptions &args, command_line::Reading &reading, const PhaseDatabase &database) {
   const auto programs = runs_by_program(*reading.store, args.wanted(reading.range), database, reading.budget);
   if (programs.empty()) return nothing("phases", reading.range);
-  io::JsonWriter json;
+  core::JsonWriter json;
   json.list();
   for (const auto &[process, runs] : programs) {
     const Models models(runs);
@@ -133,8 +133,8 @@ int train_models(const PhasesOptions &args, query::Reading &reading, const Phase
   return 0;
 }
 
-int predict_phases(const PhasesOptions &args, query::Reading &reading, const PhaseDatabase &database) {
-  io::JsonWriter json;
+int predict_phases(const PhasesOptions &args, command_line::Reading &reading, const PhaseDatabase &database) {
+  core::JsonWriter json;
   json.list();
   const auto predict = [&](std::vector<ProgramRun> &runs, NormalRuns &normal) {
     for (ProgramRun &run : args.json ? std::span(runs) : std::span(runs).last(1)) {
@@ -153,9 +153,9 @@ int predict_phases(const PhasesOptions &args, query::Reading &reading, const Pha
   return 0;
 }
 
-int find_anomalies(const PhasesOptions &args, query::Reading &reading, const PhaseDatabase &database) {
+int find_anomalies(const PhasesOptions &args, command_line::Reading &reading, const PhaseDatabase &database) {
   std::vector<SpanToWrite> spans;
-  io::JsonWriter json;
+  core::JsonWriter json;
   json.list();
   const auto judge = [&](std::vector<ProgramRun> &runs, NormalRuns &normal) {
     if (!args.json) print_normal_runs(runs, normal);
@@ -172,7 +172,7 @@ int find_anomalies(const PhasesOptions &args, query::Reading &reading, const Pha
   };
   if (!for_each_program(args, reading, database, judge)) return nothing("phases", reading.range);
   print(args, json);
-  if (args.save) write_spans(args.host, query::one_store(args.options), spans);
+  if (args.save) write_spans(args.host, command_line::one_store(args.options), spans);
   return 0;
 }
 

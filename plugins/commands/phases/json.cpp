@@ -8,7 +8,7 @@
 namespace atalaya::phases {
 namespace {
 
-using io::JsonWriter;
+using core::JsonWriter;
 
 std::string_view name_of(Target target) {
   return kTargetNames[static_cast<size_t>(target)];
@@ -54,7 +54,7 @@ void write_prediction(JsonWriter &json, const Observation &observation, Target t
 
 }  // namespace
 
-io::JsonWriter &open_run(io::JsonWriter &json, const ProgramRun &run) {
+core::JsonWriter &open_run(core::JsonWriter &json, const ProgramRun &run) {
   return json.object()
       .key("host")
       .text(run.host)

@@ -107,7 +107,7 @@ class RunPicture {
     const std::string what = "Phases by stacks (S): " + std::to_string(phases) +
                              ". Changes of resources (R, dashed lines): " + std::to_string(r_points) +
                              ". Changes of resources and stacks (R+S): " + std::to_string(rs_points) + ".";
-    std::string out = query::svg_head(kWidth, height);
+    std::string out = command_line::svg_head(kWidth, height);
     add_text(out, kWidth / 2.0, 22, "middle", core::cut_to_width(title, kWidth / 9), " font-size=\"15\"");
     add_text(out, kWidth / 2.0, 40, "middle", what, " fill=\"#555\"");
     return out;

@@ -20,11 +20,11 @@ using query::Wrong;
 
 class PhasesCommand final : public Command {
  public:
-  static constexpr auto params = query::joined(
-      query::kWindowParams,
-      query::listed(
-          param::list("process", query::kText, "Only processes with this name, or pattern").unit("NAME"),
-          param::list("host", query::kText, "Only processes of this host, or pattern").unit("HOST"), query::kTag,
+  static constexpr auto params = command_line::joined(
+      command_line::kWindowParams,
+      command_line::listed(
+          param::list("process", command_line::kText, "Only processes with this name, or pattern").unit("NAME"),
+          param::list("host", command_line::kText, "Only processes of this host, or pattern").unit("HOST"), command_line::kTag,
           param::choice("profile", "auto|wall|cpu",
                         "Stacks that learn reads: thread dumps, samples on CPUs; auto: dumps where there are some")
               .defaults("auto"),
@@ -39,7 +39,7 @@ class PhasesCommand final : public Command {
           param::boolean("dry_run", "learn: writes nothing"),
           param::choice("format", "table|json", "Output format of show, train, predict and anomalies").defaults("table"),
           param::string("o", "show, learn: picture of the last run (.svg); export: output file").unit("FILE")),
-      query::kStoreParams);
+      command_line::kStoreParams);
   static constexpr Description description = {.name = "phases"_str,
                                               .summary = "Learn, show and predict phases of programs; find anomalies"_str,
                                               .params = params,
@@ -63,7 +63,7 @@ class PhasesCommand final : public Command {
   int run(std::span<const atalaya_str> arguments) override {
     std::vector<std::string> words;
     for (const atalaya_str &word : arguments) words.emplace_back(view(word));
-    return query::answered([&] { return dispatch(words); }, query::kAskForLessTime);
+    return command_line::answered([&] { return dispatch(words); }, command_line::kAskForLessTime);
   }
 
   void interrupt() noexcept { interruption_.end(); }
@@ -80,7 +80,7 @@ class PhasesCommand final : public Command {
     if (words.size() < expected) throw Wrong("import: missing FILE");
     if (words.size() > expected) throw Wrong("unexpected argument " + core::in_quotes(words[expected]));
     if (verb == "import") return import_phases(asked_, words[1]);
-    query::Reading reading(asked_.options);
+    command_line::Reading reading(asked_.options);
     PhaseDatabase database;
     const ReadDefinitions read = read_definitions(*reading.store, database);
     if (read.refused > 0) std::fprintf(stderr, "%zu phases of the store are left out: %s\n", read.refused, read.refusal.c_str());

@@ -52,10 +52,10 @@ std::vector<std::string> strongest_inputs(const Model &model) {
 // A table with groups of rows below headings, at most 80 columns wide unless names are too long.
 class Groups {
  public:
-  explicit Groups(query::Row header) : rows_{std::move(header)} {}
+  explicit Groups(command_line::Row header) : rows_{std::move(header)} {}
 
   void group(const std::string &heading) { heads_[rows_.size()] = heading; }
-  void row(query::Row cells) {
+  void row(command_line::Row cells) {
     cells[0] = "  " + cells[0];
     rows_.push_back(std::move(cells));
   }
@@ -78,7 +78,7 @@ class Groups {
   bool is_empty() const { return rows_.size() == 1; }
   std::string text() const {
     std::string text;
-    const std::string columns = query::as_columns(rows_);
+    const std::string columns = command_line::as_columns(rows_);
     for (size_t row = 0, begin = 0; row < rows_.size(); ++row) {
       if (const auto head = heads_.find(row); head != heads_.end()) text += head->second + "\n";
       const size_t end = columns.find('\n', begin) + 1;
@@ -90,7 +90,7 @@ class Groups {
   }
 
  private:
-  std::vector<query::Row> rows_;
+  std::vector<command_line::Row> rows_;
   std::map<size_t, std::string> heads_, notes_;  // by row number: headings before and notes after the row
 };
 

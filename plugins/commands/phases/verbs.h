@@ -13,15 +13,15 @@
 namespace atalaya::phases {
 
 // Verbs of known phases.
-int learn_phases(const PhasesOptions &args, query::Reading &reading, PhaseDatabase &database);
-int show_phases(const PhasesOptions &args, query::Reading &reading, PhaseDatabase &database);
-int export_phases(const PhasesOptions &args, query::Reading &reading, PhaseDatabase &database);
+int learn_phases(const PhasesOptions &args, command_line::Reading &reading, PhaseDatabase &database);
+int show_phases(const PhasesOptions &args, command_line::Reading &reading, PhaseDatabase &database);
+int export_phases(const PhasesOptions &args, command_line::Reading &reading, PhaseDatabase &database);
 int import_phases(const PhasesOptions &args, const std::string &path);
 
 // Verbs of models of normal runs.
-int train_models(const PhasesOptions &args, query::Reading &reading, const PhaseDatabase &database);
-int predict_phases(const PhasesOptions &args, query::Reading &reading, const PhaseDatabase &database);
-int find_anomalies(const PhasesOptions &args, query::Reading &reading, const PhaseDatabase &database);
+int train_models(const PhasesOptions &args, command_line::Reading &reading, const PhaseDatabase &database);
+int predict_phases(const PhasesOptions &args, command_line::Reading &reading, const PhaseDatabase &database);
+int find_anomalies(const PhasesOptions &args, command_line::Reading &reading, const PhaseDatabase &database);
 
 // Interrupts the waits of one thread: after `end`, the current call and all later calls of `passes` return false. Thread-safe.
 class Interruption {
@@ -44,6 +44,7 @@ class Interruption {
 };
 
 // Prints phases when they start and end, and reports those that are not normal, until it is interrupted.
-int watch_phases(const PhasesOptions &args, query::Reading &reading, const PhaseDatabase &database, Interruption &interruption);
+int watch_phases(const PhasesOptions &args, command_line::Reading &reading, const PhaseDatabase &database,
+                 Interruption &interruption);
 
 }  // namespace atalaya::phases

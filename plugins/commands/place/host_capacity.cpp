@@ -2,7 +2,6 @@
 #include "plugins/commands/place/host_capacity.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <set>
@@ -20,9 +19,8 @@ core::Result<HostCapacity> parse_capacity(const std::string &line) {
   HostCapacity capacity;
   std::string cores, memory, unit, more;
   words >> capacity.host >> cores >> memory >> unit >> more;
-  const auto [end, error] = std::from_chars(cores.data(), cores.data() + cores.size(), capacity.cpu);
-  if (memory.empty() || !more.empty() || error != std::errc() || end != cores.data() + cores.size() || !(capacity.cpu > 0) ||
-      !std::isfinite(capacity.cpu))
+  capacity.cpu = core::number_from<double>(cores).value_or(0);
+  if (memory.empty() || !more.empty() || !(capacity.cpu > 0) || !std::isfinite(capacity.cpu))
     return core::Error{core::in_quotes(line) + " is not NAME CORES MEMORY, as in \"db1 8 32 GiB\""};
   const auto bytes = core::parse_size(unit.empty() ? memory : memory + " " + unit);
   if (!bytes) return core::Error{bytes.error()};
@@ -36,9 +34,8 @@ core::Result<std::vector<HostCapacity>> parse_capacities(std::string_view text) 
   std::vector<HostCapacity> capacities;
   std::set<std::string> names;
   for (size_t number = 1; !text.empty(); ++number) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, std::min(text.find('#'), end));
-    text.remove_prefix(std::min(end + 1, text.size()));
+    std::string_view line = core::cut_at(text, '\n');
+    line = core::cut_at(line, '#');
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     auto capacity = parse_capacity(std::string(line));
     if (!capacity) return core::Error{"line " + std::to_string(number) + ": " + capacity.error()};

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdio>
 #include <functional>
 #include <optional>
@@ -34,28 +33,28 @@ constexpr size_t kMaxFileSize = size_t{16} << 20, kMaxItems = 2'000, kMaxNamed =
 
 class PlaceCommand final : public Command {
  public:
-  static constexpr auto params = query::joined(
-      query::listed(
+  static constexpr auto params = command_line::joined(
+      command_line::listed(
           param::string("hosts",
                         "Target hosts: a file with lines NAME CORES MEMORY, or a number of hosts from the store; "
                         "hosts beyond those of the store are copies of the last one (new1, new2)")
               .unit("FILE|N"),
           param::choice("by", "container|process", "Entities to place; other processes stay on their hosts").defaults("container"),
-          param::list("move", query::kText, "Place only containers or processes with these names").unit("PATTERN"),
+          param::list("move", command_line::kText, "Place only containers or processes with these names").unit("PATTERN"),
           param::integer("fill", "Maximum use of the cores and memory of a host; averages have peaks")
               .defaults("80")
               .range(1, 100)
               .unit("%"),
-          query::kTag),
-      query::kWindowParams,
-      query::listed(param::integer("population", "Placements in the population of the search").defaults("80").range(10, 10'000),
-                    param::integer("generations", "Generations of the search").defaults("200").range(1, 100'000),
-                    param::integer("seed", "Random seed; equal seeds find equal placements").defaults("1").range(0, 1e9),
-                    graph::kConntrack),
-      query::kStoreParams,
-      query::listed(param::choice("format", "table|json|kubernetes",
-                                  "Output format; kubernetes: patches of pod templates with the node of each pod")
-                        .defaults("table")));
+          command_line::kTag),
+      command_line::kWindowParams,
+      command_line::listed(
+          param::integer("population", "Placements in the population of the search").defaults("80").range(10, 10'000),
+          param::integer("generations", "Generations of the search").defaults("200").range(1, 100'000),
+          param::integer("seed", "Random seed; equal seeds find equal placements").defaults("1").range(0, 1e9), graph::kConntrack),
+      command_line::kStoreParams,
+      command_line::listed(param::choice("format", "table|json|kubernetes",
+                                         "Output format; kubernetes: patches of pod templates with the node of each pod")
+                               .defaults("table")));
   static constexpr Description description = {.name = "place"_str,
                                               .summary = "Plan a placement with few hosts and little traffic between them"_str,
                                               .params = params,
@@ -65,11 +64,11 @@ class PlaceCommand final : public Command {
                                                   "atalaya place --from -1d --format kubernetes > patches.yaml"_str};
 
   explicit PlaceCommand(Host host)
-      : read_(query::read_options(host)),
+      : read_(command_line::read_options(host)),
         by_container_(host.text("by") == "container"),
         fill_(static_cast<double>(host.integer("fill")) / 100),
         format_(host.text("format")),
-        tags_(query::read_tags(host)),
+        tags_(command_line::read_tags(host)),
         translations_(graph::read_translations(host)) {
     search_.population = static_cast<unsigned>(host.integer("population"));
     search_.generations = static_cast<unsigned>(host.integer("generations"));
@@ -83,9 +82,9 @@ class PlaceCommand final : public Command {
   }
 
   int run(std::span<const atalaya_str>) override {
-    return query::answered(
+    return command_line::answered(
         [&] {
-          query::Reading reading(read_);
+          command_line::Reading reading(read_);
           const std::vector<graph::Worker> workers = graph::read_workers(reading.range, *reading.store, reading.budget);
           const graph::Graph graph = graph_in(reading, workers);
           Problem problem = problem_of(graph, workers, capacities_of(reading), fill_, movable());
@@ -94,29 +93,28 @@ class PlaceCommand final : public Command {
           const CurrentState now = present(problem, graph, workers, reading);
           const Placement after = search(problem, current(problem, reading.budget), search_, reading.budget);
           const Quality quality = quality_of(problem, after);
-          query::write_output("-", format_ == "json"         ? as_json(problem, now, after, quality)
-                                   : format_ == "kubernetes" ? as_kubernetes(problem, after)
-                                                             : as_table(problem, now, after, quality));
+          command_line::write_output("-", format_ == "json"         ? as_json(problem, now, after, quality)
+                                          : format_ == "kubernetes" ? as_kubernetes(problem, after)
+                                                                    : as_table(problem, now, after, quality));
           return fits(problem, after) ? 0 : 1;
         },
-        query::kAskForLessTime);
+        command_line::kAskForLessTime);
   }
 
  private:
   // Parses --hosts: a number or the name of a file.
   void parse_hosts(const std::string &text) {
-    size_t count = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-    if (error != std::errc() || end != text.data() + text.size()) {
+    const auto count = core::number_from<size_t>(text);
+    if (!count) {
       file_ = text;
       return;
     }
-    if (count == 0 || count > kMaxHosts)
+    if (*count == 0 || *count > kMaxHosts)
       throw Failure(Code::bad_config, "--hosts: " + text + " is not between 1 and " + std::to_string(kMaxHosts));
-    count_ = count;
+    count_ = *count;
   }
 
-  graph::Graph graph_in(query::Reading &reading, const std::vector<graph::Worker> &workers) const {
+  graph::Graph graph_in(command_line::Reading &reading, const std::vector<graph::Worker> &workers) const {
     const std::vector<graph::Flow> flows = graph::read_flows(tags_, reading.range, *reading.store, reading.budget);
     graph::Translations translations = translations_;
     graph::add_reported_translations(reading.range, *reading.store, reading.budget, translations);
@@ -131,7 +129,7 @@ class PlaceCommand final : public Command {
   }
 
   void check(const Problem &problem, const query::Range &range) const {
-    const std::string time = " from " + query::span_text(range);
+    const std::string time = " from " + command_line::span_text(range);
     if (problem.items.empty()) throw query::Wrong("nothing to place" + time + ": " + why_nothing());
     if (problem.items.size() > kMaxItems)
       throw query::TooMuch(std::to_string(problem.items.size()) + " items are too many (maximum: " + std::to_string(kMaxItems) +
@@ -148,7 +146,7 @@ class PlaceCommand final : public Command {
 
   // The current state, including hosts on which no item may be placed.
   CurrentState present(const Problem &problem, const graph::Graph &graph, const std::vector<graph::Worker> &workers,
-                       query::Reading &reading) const {
+                       command_line::Reading &reading) const {
     const std::vector<std::string> unlisted = unlisted_hosts(problem);
     warn(file_.empty() ? "hosts without items, because their cores (sys.cpu.usage) or memory (sys.mem.total) are unknown"
                        : "hosts without items, because --hosts does not have them",
@@ -190,7 +188,7 @@ class PlaceCommand final : public Command {
                : "no flow has a process";
   }
 
-  std::vector<HostCapacity> capacities_of(query::Reading &reading) const {
+  std::vector<HostCapacity> capacities_of(command_line::Reading &reading) const {
     if (!file_.empty()) return capacities_in_file();
     std::vector<HostCapacity> capacities = read_capacities(reading.range, *reading.store, reading.budget);
     if (capacities.empty())
@@ -209,7 +207,7 @@ class PlaceCommand final : public Command {
     return std::move(capacities.value());
   }
 
-  const query::ReadOptions read_;
+  const command_line::ReadOptions read_;
   const bool by_container_;
   const double fill_;
   const std::string format_;

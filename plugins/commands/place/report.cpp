@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
 #include "core/base/text/safe_text.h"
 #include "plugins/shared/analysis/command_line/render.h"
 #include "plugins/shared/analysis/graph/drawing/text.h"
@@ -28,7 +28,7 @@ std::string factor(double value, int decimals) {
   return std::isnan(value) ? "-" : short_number(value, decimals);
 }
 
-query::Row row_of(const char *name, const Problem &problem, const Score &score) {
+command_line::Row row_of(const char *name, const Problem &problem, const Score &score) {
   return {name,
           std::to_string(score.hosts),
           bytes_text(score.crossing),
@@ -39,29 +39,15 @@ query::Row row_of(const char *name, const Problem &problem, const Score &score) 
           factor(score.fitness, 4)};
 }
 
-void add_number(std::string &out, const char *key, double value) {
-  out += key;
-  if (std::isnan(value))
-    out += "null";
-  else
-    core::append_number(out, value);
-}
-
-void add_score(std::string &out, const Problem &problem, const Score &score) {
-  out += "{\"hosts\":" + std::to_string(score.hosts);
-  add_number(out, ",\"crossing\":", score.crossing);
-  add_number(out, ",\"cpu\":", score.cpu);
-  add_number(out, ",\"memory\":", score.memory);
-  add_number(out, ",\"network\":", score.network);
-  add_number(out, ",\"fitness\":", score.fitness);
-  out += ",\"used\":[";
+void write_score(core::JsonWriter &json, const Problem &problem, const Score &score) {
+  json.object().key("hosts").count(score.hosts).key("crossing").number(score.crossing).key("cpu").number(score.cpu);
+  json.key("memory").number(score.memory).key("network").number(score.network).key("fitness").number(score.fitness);
+  json.key("used").list();
   for (size_t host = 0; host < problem.hosts.size(); ++host) {
-    core::append_json_string(out += host == 0 ? "{\"host\":" : ",{\"host\":", problem.hosts[host].host);
-    add_number(out, ",\"cpu\":", score.used[host].cpu);
-    add_number(out, ",\"memory\":", score.used[host].memory);
-    out += score.in_use[host] ? ",\"in_use\":true}" : ",\"in_use\":false}";
+    json.object().key("host").text(problem.hosts[host].host).key("cpu").number(score.used[host].cpu);
+    json.key("memory").number(score.used[host].memory).key("in_use").boolean(score.in_use[host]).end_object();
   }
-  out += "]}";
+  json.end_list().end_object();
 }
 
 std::string quality_text(const Score &best, const Quality &quality) {
@@ -80,11 +66,13 @@ const char *fate(bool now, bool proposed) {
 
 std::string as_table(const Problem &problem, const CurrentState &now, const Placement &after, const Quality &quality) {
   const Score old = score_of(now.problem, now.placement), best = score_of(problem, after);
-  std::string out = query::as_columns({{"placement", "hosts", "between hosts", "of all", "cpu", "memory", "network", "fitness"},
-                                       row_of("now", now.problem, old),
-                                       row_of("proposed", problem, best)});
+  std::string out =
+      command_line::as_columns({{"placement", "hosts", "between hosts", "of all", "cpu", "memory", "network", "fitness"},
+                                row_of("now", now.problem, old),
+                                row_of("proposed", problem, best)});
   out += quality_text(best, quality);
-  std::vector<query::Row> rows = {{"host", "cores", "memory", "cpu now", "cpu proposed", "memory now", "memory proposed", "then"}};
+  std::vector<command_line::Row> rows = {
+      {"host", "cores", "memory", "cpu now", "cpu proposed", "memory now", "memory proposed", "then"}};
   // Hosts of the problem come first.
   for (size_t i = 0; i < now.problem.hosts.size(); ++i) {
     const HostCapacity &capacity = now.problem.hosts[i];
@@ -94,41 +82,35 @@ std::string as_table(const Problem &problem, const CurrentState &now, const Plac
                     proposed ? share(best.used[i].cpu, capacity.cpu) : "-", share(old.used[i].memory, capacity.memory),
                     proposed ? share(best.used[i].memory, capacity.memory) : "-", fate(old.in_use[i], proposed && best.in_use[i])});
   }
-  out += "\n" + query::as_columns(rows);
+  out += "\n" + command_line::as_columns(rows);
   rows = {{"item", "now", "proposed"}};
   for (size_t i = 0; i < problem.items.size(); ++i) {
     const Item &item = problem.items[i];
     const std::string &host = problem.hosts[after[i]].host;
     rows.push_back({visible(item.name), visible(item.host), item.host == host ? "stays" : visible(host)});
   }
-  return out + "\n" + query::as_columns(rows);
+  return out + "\n" + command_line::as_columns(rows);
 }
 
 std::string as_json(const Problem &problem, const CurrentState &now, const Placement &after, const Quality &quality) {
-  std::string out = "{\"total\":";
-  core::append_number(out, problem.total);
-  add_score(out += ",\n\"now\":", now.problem, score_of(now.problem, now.placement));
-  add_score(out += ",\n\"proposed\":", problem, score_of(problem, after));
-  add_number(out, ",\n\"bound\":", quality.bound);
-  out += quality.optimal ? ",\"optimal\":true" : ",\"optimal\":false";
-  out += ",\n\"hosts\":[";
-  for (size_t i = 0; i < problem.hosts.size(); ++i) {
-    core::append_json_string(out += i == 0 ? "{\"host\":" : ",\n{\"host\":", problem.hosts[i].host);
-    add_number(out, ",\"cores\":", problem.hosts[i].cpu);
-    add_number(out, ",\"memory\":", problem.hosts[i].memory);
-    out += '}';
+  core::JsonWriter json;
+  json.object().key("total").number(problem.total);
+  write_score(json.line().key("now"), now.problem, score_of(now.problem, now.placement));
+  write_score(json.line().key("proposed"), problem, score_of(problem, after));
+  json.line().key("bound").number(quality.bound).key("optimal").boolean(quality.optimal);
+  json.line().key("hosts").list();
+  for (const HostCapacity &host : problem.hosts) {
+    json.line().object().key("host").text(host.host).key("cores").number(host.cpu);
+    json.key("memory").number(host.memory).end_object();
   }
-  out += "],\n\"items\":[";
+  json.end_list().line().key("items").list();
   for (size_t i = 0; i < problem.items.size(); ++i) {
-    core::append_json_string(out += i == 0 ? "{\"name\":" : ",\n{\"name\":", problem.items[i].name);
-    core::append_json_string(out += ",\"from\":", problem.items[i].host);
-    core::append_json_string(out += ",\"to\":", problem.hosts[after[i]].host);
-    const graph::Resources &used = problem.items[i].used;
-    add_number(out, ",\"cpu\":", used.known ? used.cpu : kUnknown);
-    add_number(out, ",\"memory\":", used.known ? used.memory : kUnknown);
-    out += '}';
+    const Item &item = problem.items[i];
+    json.line().object().key("name").text(item.name).key("from").text(item.host).key("to").text(problem.hosts[after[i]].host);
+    json.key("cpu").number(item.used.known ? item.used.cpu : kUnknown);
+    json.key("memory").number(item.used.known ? item.used.memory : kUnknown).end_object();
   }
-  return out + "]}\n";
+  return json.end_list().end_object().take() + "\n";
 }
 
 std::string as_kubernetes(const Problem &problem, const Placement &after) {
@@ -151,8 +133,7 @@ std::string as_kubernetes(const Problem &problem, const Placement &after) {
         "              - matchExpressions:\n                  - key: kubernetes.io/hostname\n                    operator: In\n"
         "                    values: ";
     // A JSON list is valid YAML.
-    query::append_list(out, {nodes.proposed.begin(), nodes.proposed.end()});
-    out += "\n";
+    out += core::JsonWriter().texts(nodes.proposed).take() + "\n";
   }
   return out;
 }

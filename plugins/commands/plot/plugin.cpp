@@ -28,9 +28,9 @@ constexpr size_t kAreas = 8;  // default number of areas of a stacked chart
 
 class PlotCommand final : public Command {
  public:
-  static constexpr auto params = query::joined(
-      query::kQuestionParams,
-      query::listed(
+  static constexpr auto params = command_line::joined(
+      command_line::kQuestionParams,
+      command_line::listed(
           param::string("o", "Output file; - for SVG on standard output").required().unit("FILE.svg|FILE.png"),
           param::string("title", "Title of the chart (default: the metrics)"),
           param::string("compare", "Add a dashed line: this function over all lines of a metric, to find the one that deviates")
@@ -41,7 +41,7 @@ class PlotCommand final : public Command {
           param::boolean("bands", "Shade the experiments and workloads in the range; --experiment shades its workloads"),
           param::integer("width", "Width of the chart").defaults("1000").range(300, 10000).unit("pixels"),
           param::integer("height", "Height of each panel").defaults("400").range(150, 10000).unit("pixels")),
-      query::kStoreParams);
+      command_line::kStoreParams);
   static constexpr Description description = {.name = "plot"_str,
                                               .summary = "Draw the result of a query as an SVG or PNG chart"_str,
                                               .params = params,
@@ -51,36 +51,36 @@ class PlotCommand final : public Command {
                                                   "atalaya plot --metric 'sys.net.*' --experiment sort --bands -o network.svg"_str};
 
   explicit PlotCommand(Host host)
-      : options_(query::read_options(host)), question_(query::read_question(host)), file_(host.text("o")) {
+      : options_(command_line::read_options(host)), question_(command_line::read_question(host)), file_(host.text("o")) {
     plot_.width = static_cast<int>(host.integer("width"));
     plot_.height = static_cast<int>(host.integer("height"));
     if (const auto title = host.find("title")) plot_.title = title->text();
     if (const auto bands = host.find("bands")) bands_ = bands->boolean();
     if (const auto compare = host.find("compare"))
-      compare_ = query::answered([&] { return query::aggregator_of("--compare", compare->text()); });
+      compare_ = command_line::answered([&] { return query::aggregator_of("--compare", compare->text()); });
     if (const auto stacked = host.find("stacked")) plot_.stacked = stacked->boolean();
-    if (plot_.stacked) query::answered([&] { check_stack(); });
-    const std::string suffix = query::suffix_of(file_);
+    if (plot_.stacked) command_line::answered([&] { check_stack(); });
+    const std::string suffix = command_line::suffix_of(file_);
     png_ = suffix == "png";
     if (!png_ && suffix != "svg" && !suffix.empty())
       throw Failure(Code::bad_config, "-o " + file_ + ": unknown suffix; use .svg or .png");
   }
 
   int run(std::span<const atalaya_str>) override {
-    return query::answered([&] {
-      query::Reading reading(options_);
+    return command_line::answered([&] {
+      command_line::Reading reading(options_);
       const query::Range &range = reading.range;
       set_interval(question_, range);
       plot_.from_ns = range.from_ns;
       plot_.to_ns = range.to_ns;
       // The comparison and the stack include all series, not only those that are drawn.
       const size_t top = compare_ || plot_.stacked ? std::exchange(question_.top, 0) : 0;
-      draw(query::run_query(question_, reading), plot_.stacked && top == 0 ? kAreas : top, reading.budget);
+      draw(command_line::run_query(question_, reading), plot_.stacked && top == 0 ? kAreas : top, reading.budget);
       if (bands_ || !options_.experiment.empty())
-        add_bands(plot_, query::experiments(*reading.store, options_.experiment), options_.experiment, reading.now_ns);
+        add_bands(plot_, experiments::experiments(*reading.store, options_.experiment), options_.experiment, reading.now_ns);
       if (plot_.title.empty()) plot_.title = title();
       const Picture picture = svg_of(plot_);
-      query::write_output(file_, png_ ? png_of(picture.svg, picture.width, picture.height) : picture.svg);
+      command_line::write_output(file_, png_ ? png_of(picture.svg, picture.width, picture.height) : picture.svg);
       return 0;
     });
   }
@@ -109,7 +109,7 @@ class PlotCommand final : public Command {
     if (answers.empty())
       std::fputs("no points in this time range: the chart is empty\n", stderr);
     else
-      query::check_keys(question_.query.group_by, answers);
+      command_line::check_keys(question_.query.group_by, answers);
     add_lines(plot_, std::move(answers), question_);
     add_others(plot_, std::move(rest), budget);
     if (plot_.stacked) check_areas();
@@ -136,8 +136,8 @@ class PlotCommand final : public Command {
     return options_.experiment.empty() ? text : options_.experiment + ": " + text;
   }
 
-  const query::ReadOptions options_;
-  query::Question question_;
+  const command_line::ReadOptions options_;
+  command_line::Question question_;
   const std::string file_;
   std::optional<query::Aggregator> compare_;
   bool bands_ = false, png_ = false;

@@ -17,10 +17,11 @@ using namespace atalaya::literals;
 
 class Query final : public Command {
  public:
-  static constexpr auto params = query::joined(
-      query::kQuestionParams, query::kStoreParams,
-      query::listed(query::kTotal,
-                    param::choice("format", "table|csv|json", "Output format; JSON times are in milliseconds").defaults("table")));
+  static constexpr auto params = command_line::joined(
+      command_line::kQuestionParams, command_line::kStoreParams,
+      command_line::listed(
+          command_line::kTotal,
+          param::choice("format", "table|csv|json", "Output format; JSON times are in milliseconds").defaults("table")));
   static constexpr Description description = {.name = "query"_str,
                                               .summary = "Query the store: select, group and aggregate series"_str,
                                               .params = params,
@@ -30,27 +31,27 @@ class Query final : public Command {
                                                   "atalaya query --metric proc.mem.resident --experiment sort --format csv"_str};
 
   explicit Query(Host host)
-      : options_(query::read_options(host)), question_(query::read_question(host)), format_(host.text("format")) {}
+      : options_(command_line::read_options(host)), question_(command_line::read_question(host)), format_(host.text("format")) {}
 
   int run(std::span<const atalaya_str>) override {
-    return query::answered([&] {
-      query::Reading reading(options_);
-      const auto answers = query::run_query(question_, reading);
+    return command_line::answered([&] {
+      command_line::Reading reading(options_);
+      const auto answers = command_line::run_query(question_, reading);
       if (answers.empty())
-        query::report_no_points(question_.query.tags.empty() ? "points" : "points with these tags", reading.range);
+        command_line::report_no_points(question_.query.tags.empty() ? "points" : "points with these tags", reading.range);
       else
-        query::check_keys(question_.query.group_by, answers);
-      query::report_coverage(answers, reading.range);
-      query::write_output("-", format_ == "json"  ? query::as_json(answers)
-                               : format_ == "csv" ? query::as_csv(answers)
-                                                  : query::as_table(answers));
+        command_line::check_keys(question_.query.group_by, answers);
+      command_line::report_coverage(answers, reading.range);
+      command_line::write_output("-", format_ == "json"  ? command_line::as_json(answers)
+                                      : format_ == "csv" ? command_line::as_csv(answers)
+                                                         : command_line::as_table(answers));
       return 0;
     });
   }
 
  private:
-  const query::ReadOptions options_;
-  const query::Question question_;
+  const command_line::ReadOptions options_;
+  const command_line::Question question_;
   const std::string format_;
 };
 

@@ -6,10 +6,10 @@
 #include <map>
 #include <utility>
 
+#include "core/base/text/json_writer.h"
 #include "core/base/text/safe_text.h"
 #include "plugins/commands/report/parts.h"
 #include "plugins/shared/analysis/command_line/render.h"
-#include "plugins/shared/io/json/json_object.h"
 
 namespace atalaya::report_command {
 namespace {
@@ -53,19 +53,19 @@ std::string optional_text(double value, std::string (*text)(double)) {
   return std::isfinite(value) ? text(value) : "";
 }
 
-query::Row head_of(const Comparison &comparison) {
-  query::Row row = comparison.keys;
+command_line::Row head_of(const Comparison &comparison) {
+  command_line::Row row = comparison.keys;
   for (const std::string &name : {std::string("metric"), comparison.first.name, comparison.second.name, std::string("difference"),
                                   std::string("%"), std::string("of")})
     row.push_back(name);
   return row;
 }
 
-std::vector<query::Row> rows_of(const Comparison &comparison, bool totals, std::string (*number)(double)) {
-  std::vector<query::Row> rows = {head_of(comparison)};
+std::vector<command_line::Row> rows_of(const Comparison &comparison, bool totals, std::string (*number)(double)) {
+  std::vector<command_line::Row> rows = {head_of(comparison)};
   for (const Difference &one : comparison.rows) {
     if (one.total && !totals) continue;
-    query::Row row;
+    command_line::Row row;
     for (const std::string &key : comparison.keys) row.push_back(tag_of(one, key));
     if (one.total) row.front() = "total";
     row.push_back(one.metric);
@@ -76,14 +76,14 @@ std::vector<query::Row> rows_of(const Comparison &comparison, bool totals, std::
   return rows;
 }
 
-void add_side(io::JsonObject &all, std::string_view name, const Side &side) {
-  io::JsonObject object(all.key(name));
+void add_side(core::JsonObject &all, std::string_view name, const Side &side) {
+  core::JsonObject object(all.key(name));
   object.key("experiment").text(side.name);
   object.number("seconds", static_cast<double>(side.range.to_ns - side.range.from_ns) / 1e9);
 }
 
 // Unknown values are null.
-void add_difference(io::JsonObject &object, const Difference &one) {
+void add_difference(core::JsonObject &object, const Difference &one) {
   object.key("metric").text(one.metric);
   object.members("tags", one.tags);
   object.key("a").number(one.first);
@@ -111,25 +111,25 @@ Comparison compared(Side first, Side second, std::vector<std::string> keys, size
 }
 
 std::string as_table(const Comparison &comparison) {
-  std::vector<query::Row> rows = rows_of(comparison, true, shown);
-  for (query::Row &row : rows)
+  std::vector<command_line::Row> rows = rows_of(comparison, true, shown);
+  for (command_line::Row &row : rows)
     for (std::string &cell : row) cell = core::visible(cell);
-  return query::as_columns(rows);
+  return command_line::as_columns(rows);
 }
 
 std::string as_csv(const Comparison &comparison) {
-  return query::as_csv_rows(rows_of(comparison, false, query::rounded_text));
+  return command_line::as_csv_rows(rows_of(comparison, false, command_line::rounded_text));
 }
 
 std::string as_json(const Comparison &comparison) {
-  io::JsonWriter out;
+  core::JsonWriter out;
   {
-    io::JsonObject all(out);
+    core::JsonObject all(out);
     add_side(all, "a", comparison.first);
     add_side(all, "b", comparison.second);
     all.list("rows", comparison.rows, [&](const Difference &one) {
       if (one.total) return;
-      io::JsonObject row(out);
+      core::JsonObject row(out);
       add_difference(row, one);
     });
   }

@@ -14,8 +14,8 @@
 namespace atalaya::report_command {
 namespace {
 
-using query::Experiment;
-using query::xml_text;
+using command_line::xml_text;
+using experiments::Experiment;
 
 // The content security policy: no text, such as the name of a process, can load or run anything.
 constexpr const char *kHead = R"(<!DOCTYPE html>
@@ -90,7 +90,7 @@ void add_experiments(std::string &out, const Page &page, const Times &times) {
     add_cell(out, one.open() ? "open" : times.text(one.end_ns(page.now_ns)), "t");
     add_cell(out, length_text(one.end_ns(page.now_ns) - one.start_ns), "t");
     add_cell(out, one.user);
-    add_cell(out, query::tags_text(one.tags));
+    add_cell(out, command_line::tags_text(one.tags));
     add_cell(out, one.notes);
     out += "</tr>\n";
   }

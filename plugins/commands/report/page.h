@@ -18,8 +18,8 @@ struct Page {
   std::string store;  // name of the store
   query::Range range;
   int64_t now_ns = 0;
-  std::vector<query::Experiment> experiments;  // experiments in the range, with their workloads
-  std::vector<std::string> pictures;           // SVG texts
+  std::vector<experiments::Experiment> experiments;  // experiments in the range, with their workloads
+  std::vector<std::string> pictures;                 // SVG texts
   Usages usages;
   std::vector<Section> sections;
 };

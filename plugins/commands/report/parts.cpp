@@ -7,9 +7,9 @@
 #include <cstdio>
 #include <utility>
 
+#include "core/base/text/json_writer.h"
 #include "core/base/text/safe_text.h"
 #include "plugins/shared/analysis/command_line/render.h"
-#include "plugins/shared/io/json/json_object.h"
 #include "plugins/shared/io/time/time_text.h"
 #include "plugins/shared/io/units/unit_text.h"
 
@@ -39,15 +39,15 @@ bool has_partly(const Usages &usages) {
   });
 }
 
-query::Row head_of(const Usages &usages) {
-  query::Row row = usages.keys;
+command_line::Row head_of(const Usages &usages) {
+  command_line::Row row = usages.keys;
   for (const char *name : {"metric", "sum", "of", "share %", "avg", "max", "min", "unit"}) row.emplace_back(name);
   if (has_partly(usages)) row.emplace_back("coverage");
   return row;
 }
 
-query::Row row_of(const Usages &usages, const Part &part, const Usage &usage, const Texts &texts) {
-  query::Row row;
+command_line::Row row_of(const Usages &usages, const Part &part, const Usage &usage, const Texts &texts) {
+  command_line::Row row;
   for (const std::string &key : usages.keys) row.push_back(texts.words(cell(part, usage, key)));
   row.push_back(texts.words(usage.metric));
   row.push_back(texts.number(usage.sum));
@@ -56,7 +56,7 @@ query::Row row_of(const Usages &usages, const Part &part, const Usage &usage, co
   row.push_back(std::isfinite(share) ? texts.number(share) : "");
   for (const double value : {usage.average, usage.max, usage.min}) row.push_back(texts.number(value));
   row.push_back(texts.unit(usage.unit));
-  if (has_partly(usages)) row.push_back(query::rounded_text(std::round(usage.coverage * 1e4) / 1e4));
+  if (has_partly(usages)) row.push_back(command_line::rounded_text(std::round(usage.coverage * 1e4) / 1e4));
   return row;
 }
 
@@ -71,7 +71,8 @@ std::string bar_of(double share) {
 }
 
 // Adds the rows below the last one of a metric: the sum of the rest, and the total.
-void add_total(std::vector<query::Row> &rows, const Usages &usages, const Part &part, const Usage &last, const Texts &texts) {
+void add_total(std::vector<command_line::Row> &rows, const Usages &usages, const Part &part, const Usage &last,
+               const Texts &texts) {
   const auto found = part.totals.find(last.metric);
   if (found == part.totals.end() || usages.keys.empty()) return;
   const Total &total = found->second;
@@ -81,7 +82,7 @@ void add_total(std::vector<query::Row> &rows, const Usages &usages, const Part &
   using Row = std::pair<std::string, const Usage *>;
   for (const auto &[name, usage] : {Row{"other (" + std::to_string(total.others) + ")", &other}, Row{"total", &total.whole}}) {
     if (usage == &other && total.others == 0) continue;
-    query::Row row = row_of(usages, part, *usage, texts);
+    command_line::Row row = row_of(usages, part, *usage, texts);
     for (size_t i = 0; i < usages.keys.size(); ++i) row[i] = i == 0 ? name : "";
     row.push_back(bar_of(share_of(part, last.metric, usage->sum)));
     rows.push_back(std::move(row));
@@ -89,7 +90,7 @@ void add_total(std::vector<query::Row> &rows, const Usages &usages, const Part &
 }
 
 // Unknown values are null.
-void add_json(io::JsonObject &object, const Usages &usages, const Part &part, const Usage &usage) {
+void add_json(core::JsonObject &object, const Usages &usages, const Part &part, const Usage &usage) {
   for (const std::string &key : usages.keys) object.text(key, cell(part, usage, key));
   object.key("metric").text(usage.metric);
   object.key("sum").number(usage.sum);
@@ -127,7 +128,7 @@ double share_of(const Part &part, std::string_view metric, double sum) {
 
 std::string as_table(const Usages &usages) {
   const Texts texts{visible, shown, io::shown_unit};
-  std::vector<query::Row> rows = {head_of(usages)};
+  std::vector<command_line::Row> rows = {head_of(usages)};
   rows[0].emplace_back("");
   for (const Part &part : usages.parts) {
     for (size_t i = 0; i < part.usages.size(); ++i) {
@@ -137,25 +138,25 @@ std::string as_table(const Usages &usages) {
       if (i + 1 == part.usages.size() || part.usages[i + 1].metric != usage.metric) add_total(rows, usages, part, usage, texts);
     }
   }
-  return query::as_columns(rows);
+  return command_line::as_columns(rows);
 }
 
 std::string as_csv(const Usages &usages) {
   const Texts texts{[](const std::string &text) { return text; },
-                    [](double value) { return std::isfinite(value) ? query::rounded_text(value) : ""; },
+                    [](double value) { return std::isfinite(value) ? command_line::rounded_text(value) : ""; },
                     [](std::string_view unit) { return std::string(unit); }};
-  std::vector<query::Row> rows = {head_of(usages)};
+  std::vector<command_line::Row> rows = {head_of(usages)};
   for (const Part &part : usages.parts)
     for (const Usage &usage : part.usages) rows.push_back(row_of(usages, part, usage, texts));
-  return query::as_csv_rows(rows);
+  return command_line::as_csv_rows(rows);
 }
 
 std::string as_json(const Usages &usages) {
-  io::JsonWriter out;
+  core::JsonWriter out;
   out.list();
   for (const Part &part : usages.parts) {
     for (const Usage &usage : part.usages) {
-      io::JsonObject object(out);
+      core::JsonObject object(out);
       add_json(object, usages, part, usage);
     }
   }

@@ -24,8 +24,8 @@ struct Answers {
   std::vector<query::Answer> shown, rest;
 };
 
-std::string picture_of(const std::string &metric, Answers answers, const query::Question &question, const PictureOptions &options,
-                       query::Reading &reading) {
+std::string picture_of(const std::string &metric, Answers answers, const command_line::Question &question,
+                       const PictureOptions &options, command_line::Reading &reading) {
   plot::Plot picture;
   picture.title = metric;
   picture.height = 260;
@@ -41,14 +41,14 @@ std::string picture_of(const std::string &metric, Answers answers, const query::
 
 }  // namespace
 
-void add_pictures(const std::string &pattern, const PictureOptions &options, query::Reading &reading,
+void add_pictures(const std::string &pattern, const PictureOptions &options, command_line::Reading &reading,
                   std::vector<std::string> &pictures) {
-  query::Question question;
+  command_line::Question question;
   question.metrics = {pattern};
   question.query.tags = options.tags;
   question.query.group_by = options.keys;
   plot::set_interval(question, reading.range);
-  std::vector<query::Answer> answers = query::run_query(question, reading);
+  std::vector<query::Answer> answers = command_line::run_query(question, reading);
   std::vector<query::Answer> rest;
   query::select_top(answers, options.lines, reading.budget, &rest);
   query::release(answers, reading.budget);

@@ -34,7 +34,7 @@ constexpr size_t kMaxLines = 10;  // maximum lines of a chart; tables have more 
 
 // The format that the suffix of the file selects, else `format`.
 std::string format_of(const std::string &file, const std::string &format) {
-  std::string suffix = query::suffix_of(file);
+  std::string suffix = command_line::suffix_of(file);
   if (suffix == "htm") suffix = "html";
   if (suffix == "html" || suffix == "csv" || suffix == "json") {
     if (format != "table" && format != suffix)  // the format was given explicitly
@@ -47,16 +47,17 @@ std::string format_of(const std::string &file, const std::string &format) {
 
 class Report final : public Command {
  public:
-  static constexpr auto params = query::joined(
-      query::listed(
+  static constexpr auto params = command_line::joined(
+      command_line::listed(
           param::choice("by", "process|pid|host|experiment|all|job|application|executor|stage|user|container|unit|cgroup",
                         "Entity of a row; experiment: each experiment and workload in the range. By job, user, container, "
                         "unit or cgroup, without --metric: the bill of the machines")
               .defaults("process"),
-          query::metric_param(0), query::kTag),
-      query::kWindowParams, query::listed(param::integer("top", "Maximum rows per metric, by use").defaults("20").range(1, 1e6)),
-      query::kStoreParams,
-      query::listed(
+          command_line::metric_param(0), command_line::kTag),
+      command_line::kWindowParams,
+      command_line::listed(param::integer("top", "Maximum rows per metric, by use").defaults("20").range(1, 1e6)),
+      command_line::kStoreParams,
+      command_line::listed(
           param::string("compare", "Two experiments A and B: the use of each, the difference B - A, and its per cent of A")
               .unit("A B"),
           param::string("o", "Output file; its suffix selects the format (default: standard output)")
@@ -73,9 +74,9 @@ class Report final : public Command {
                                                   "atalaya report --compare sort sort-tuned"_str};
 
   explicit Report(Host host)
-      : options_(query::read_options(host)),
+      : options_(command_line::read_options(host)),
         metrics_(host.texts("metric")),
-        tags_(query::read_tags(host)),
+        tags_(command_line::read_tags(host)),
         by_(host.text("by")),
         top_(static_cast<size_t>(host.integer("top"))) {
     if (const auto file = host.find("o")) file_ = file->text();
@@ -87,36 +88,36 @@ class Report final : public Command {
   }
 
   int run(std::span<const atalaya_str> arguments) override {
-    return query::answered([&] {
+    return command_line::answered([&] {
       if (compares_ && arguments.size() != 1) throw query::Wrong("--compare: needs two experiments, as in --compare A B");
       if (!compares_ && !arguments.empty())
         throw query::Wrong("unexpected argument " + core::in_quotes(view(arguments[0])) + "; see atalaya report --help");
-      query::Reading reading(options_);
+      command_line::Reading reading(options_);
       if (compares_) {
-        query::write_output(file_, text_of(comparison_with(std::string(view(arguments[0])), reading), reading));
+        command_line::write_output(file_, text_of(comparison_with(std::string(view(arguments[0])), reading), reading));
         return 0;
       }
       if (is_bill_) {
         const Bill bill = bill_of(by_, tags_, reading.range, *reading.store, reading.budget, top_);
         for (const std::string &metric : bill.undeclared)
           std::fprintf(stderr, "left out: %s, because the store does not know its unit\n", metric.c_str());
-        query::write_output(file_, text_of(bill, reading));
+        command_line::write_output(file_, text_of(bill, reading));
         return 0;
       }
       Usages usages{columns(), parts_of(reading)};
       for (Part &part : usages.parts) add_usages(part, reading);
-      query::write_output(file_, text_of(std::move(usages), reading));
+      command_line::write_output(file_, text_of(std::move(usages), reading));
       return 0;
     });
   }
 
  private:
-  std::string text_of(Usages usages, query::Reading &reading) const {
+  std::string text_of(Usages usages, command_line::Reading &reading) const {
     if (format_ == "json") return as_json(usages);
     if (format_ == "csv") return as_csv(usages);
     if (format_ == "table") return as_table(usages);
     Page page{title(), reading.store->name(), reading.range, reading.now_ns, {}, {}, std::move(usages), {}};
-    for (query::Experiment &one : query::experiments(*reading.store, options_.experiment))
+    for (experiments::Experiment &one : experiments::experiments(*reading.store, options_.experiment))
       if (meets(one, reading)) page.experiments.push_back(std::move(one));
     const PictureOptions pictures{tags_, keys(), std::min(top_, kMaxLines), page.experiments, options_.experiment};
     for (const std::string &metric : metrics_) of_metric([&] { add_pictures(metric, pictures, reading, page.pictures); });
@@ -133,8 +134,8 @@ class Report final : public Command {
     options_.experiment = first;
   }
 
-  Comparison comparison_with(const std::string &second, query::Reading &reading) const {
-    const query::Experiment other = query::find_experiment(*reading.store, second, "");
+  Comparison comparison_with(const std::string &second, command_line::Reading &reading) const {
+    const experiments::Experiment other = experiments::find_experiment(*reading.store, second, "");
     Side sides[] = {{options_.experiment, reading.range, {}}, {other.name, {other.start_ns, other.end_ns(reading.now_ns)}, {}}};
     for (Side &side : sides)
       for (const std::string &metric : metrics_)
@@ -145,13 +146,13 @@ class Report final : public Command {
     return compared(std::move(sides[0]), std::move(sides[1]), keys(), top_);
   }
 
-  std::string text_of(const Comparison &comparison, const query::Reading &reading) const {
+  std::string text_of(const Comparison &comparison, const command_line::Reading &reading) const {
     if (format_ == "json") return as_json(comparison);
     if (format_ == "csv") return as_csv(comparison);
     return format_ == "table" ? as_table(comparison) : as_page(comparison, reading.store->name(), reading.now_ns);
   }
 
-  std::string text_of(const Bill &bill, const query::Reading &reading) const {
+  std::string text_of(const Bill &bill, const command_line::Reading &reading) const {
     if (format_ == "json") return as_json(bill);
     if (format_ == "csv") return as_csv(bill);
     return format_ == "table" ? as_table(bill) : as_page(bill, reading.range, reading.store->name(), reading.now_ns);
@@ -169,21 +170,21 @@ class Report final : public Command {
     return options_.experiment + (options_.workload.empty() ? "" : ", " + options_.workload);
   }
 
-  static bool meets(const query::Experiment &one, const query::Reading &reading) {
+  static bool meets(const experiments::Experiment &one, const command_line::Reading &reading) {
     const int64_t end = one.end_ns(reading.now_ns);
     return end > reading.range.from_ns && one.start_ns < reading.range.to_ns && end > one.start_ns;
   }
 
-  std::vector<Part> parts_of(query::Reading &reading) const {
+  std::vector<Part> parts_of(command_line::Reading &reading) const {
     if (by_ != "experiment") return {{{}, reading.range, {}, {}}};
     std::vector<Part> parts;
-    for (const query::Experiment &one : query::experiments(*reading.store, options_.experiment)) {
+    for (const experiments::Experiment &one : experiments::experiments(*reading.store, options_.experiment)) {
       if (!meets(one, reading)) continue;
       query::Tags tags = {{"experiment", one.name}};
       if (!one.workload.empty()) tags["workload"] = one.workload;
       parts.push_back({tags, {one.start_ns, one.end_ns(reading.now_ns)}, {}, {}});
     }
-    if (parts.empty()) query::report_no_points("experiments", reading.range);
+    if (parts.empty()) command_line::report_no_points("experiments", reading.range);
     return parts;
   }
 
@@ -208,7 +209,7 @@ class Report final : public Command {
     }
   }
 
-  void add_usages(Part &part, query::Reading &reading) const {
+  void add_usages(Part &part, command_line::Reading &reading) const {
     const auto read = [&](const std::string &metric, const std::vector<std::string> &own) {
       return query::usage_of({metric}, tags_, own, part.range, *reading.store, reading.budget);
     };
@@ -229,7 +230,7 @@ class Report final : public Command {
       });
   }
 
-  query::ReadOptions options_;
+  command_line::ReadOptions options_;
   std::vector<std::string> metrics_;
   const std::vector<store::TagFilter> tags_;
   const std::string by_;

@@ -19,12 +19,12 @@
 namespace atalaya::report_command {
 namespace {
 
-using query::xml_text;
+using command_line::xml_text;
 
 constexpr size_t kMaxFrames = 2'000, kMaxNodes = 10, kMaxFindings = 20;
 constexpr int kWidth = 1048;
 
-std::string stacks_of(const char *profile, const std::vector<store::TagFilter> &tags, query::Reading &reading) {
+std::string stacks_of(const char *profile, const std::vector<store::TagFilter> &tags, command_line::Reading &reading) {
   flamegraph::Tree tree;
   flamegraph::Wanted wanted;
   wanted.tags = tags;
@@ -44,7 +44,7 @@ std::string stacks_of(const char *profile, const std::vector<store::TagFilter> &
   return flamegraph::svg_of(tree, classes, style);
 }
 
-std::string traffic_of(const std::vector<store::TagFilter> &tags, query::Reading &reading) {
+std::string traffic_of(const std::vector<store::TagFilter> &tags, command_line::Reading &reading) {
   const std::vector<graph::Flow> flows = graph::read_flows(tags, reading.range, *reading.store, reading.budget);
   if (flows.empty()) return "";
   graph::Translations translations;
@@ -57,7 +57,7 @@ std::string traffic_of(const std::vector<store::TagFilter> &tags, query::Reading
   return html + graph::as_svg(graph::matrix_of(all, kMaxNodes), "Traffic between processes by name");
 }
 
-std::string findings_of(const std::vector<store::TagFilter> &tags, query::Reading &reading) {
+std::string findings_of(const std::vector<store::TagFilter> &tags, command_line::Reading &reading) {
   jobs::JobData data = jobs::read_jobs({}, tags, reading.range, *reading.store, reading.budget);
   if (data.tasks.empty() && data.regions.empty()) return "";
   const jobs::Analysis analysis = jobs::analyse(std::move(data), {}, *reading.store, reading.budget);
@@ -80,14 +80,14 @@ void add_section(std::vector<Section> &sections, const char *title, Body &&body)
   try {
     html = body();
   } catch (const query::TooMuch &much) {
-    html = "<p>" + xml_text(query::advised(much.what(), query::kAskForLessTime)) + "</p>\n";
+    html = "<p>" + xml_text(command_line::advised(much.what(), command_line::kAskForLessTime)) + "</p>\n";
   }
   if (!html.empty()) sections.push_back({title, std::move(html)});
 }
 
 }  // namespace
 
-void add_sections(std::vector<Section> &sections, const std::vector<store::TagFilter> &tags, query::Reading &reading) {
+void add_sections(std::vector<Section> &sections, const std::vector<store::TagFilter> &tags, command_line::Reading &reading) {
   add_section(sections, "Stacks", [&] { return stacks_of("cpu", tags, reading); });
   add_section(sections, "Waiting", [&] { return stacks_of("offcpu", tags, reading); });
   add_section(sections, "Traffic", [&] { return traffic_of(tags, reading); });

@@ -15,6 +15,6 @@ struct Section {
 };
 
 // Adds the sections for which the store has data. A section that exceeds the limits of a query has the reason as its text.
-void add_sections(std::vector<Section> &sections, const std::vector<store::TagFilter> &tags, query::Reading &reading);
+void add_sections(std::vector<Section> &sections, const std::vector<store::TagFilter> &tags, command_line::Reading &reading);
 
 }  // namespace atalaya::report_command

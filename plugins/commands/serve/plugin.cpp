@@ -44,7 +44,7 @@ class Serve final : public Command {
  public:
   static constexpr Param params[] = {
       param::string("listen", "Address to listen on; port 0 selects a free port").defaults("127.0.0.1:8080").unit("HOST:PORT"),
-      query::kStores,
+      command_line::kStores,
       param::string("tokens",
                     "File with one bearer token per line; a request must carry one of them. "
                     "Required if other hosts can reach the server")
@@ -63,8 +63,8 @@ class Serve final : public Command {
       http_server::kMaxHeader,
       http_server::kRequestTimeout,
       http_server::kIdleTimeout,
-      query::kMaxPoints,
-      query::kTimeout,
+      command_line::kMaxPoints,
+      command_line::kTimeout,
   };
   static constexpr Description description = {.name = "serve"_str,
                                               .summary = "Serve the store over HTTP: OpenTSDB and Prometheus queries"_str,
@@ -75,7 +75,7 @@ class Serve final : public Command {
                                                   "atalaya serve --listen 0.0.0.0:8080 --tokens /etc/atalaya/tokens"_str};
 
   explicit Serve(Host host)
-      : host_(host), read_(query::read_options(host)), address_(http_server::parse_address(host.text("listen"))) {
+      : host_(host), read_(command_line::read_options(host)), address_(http_server::parse_address(host.text("listen"))) {
     options_.http = http_server::read_options(host);
     options_.max_answers = static_cast<size_t>(host.integer("max_answers"));
     options_.open = page_answer;
@@ -88,7 +88,7 @@ class Serve final : public Command {
   }
 
   int run(std::span<const atalaya_str>) override {
-    return query::answered([&] {
+    return command_line::answered([&] {
       store::open_store(read_.stores, std::chrono::nanoseconds(read_.limits.time_ns));  // reports errors of the store now
       if (mcp_) return answer_messages();
       if (!token_file_.empty()) tokens_ = std::make_unique<http_server::Tokens>(token_file_);
@@ -129,7 +129,7 @@ class Serve final : public Command {
   }
 
   Host host_;
-  const query::ReadOptions read_;
+  const command_line::ReadOptions read_;
   const http_server::Address address_;
   http_server::TlsFiles tls_;
   std::string token_file_, socket_;

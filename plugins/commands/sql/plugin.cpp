@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/now.h"
-#include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
 #include "core/base/text/safe_text.h"
 #include "core/base/text/units.h"
 #include "plugins/shared/analysis/command_line/options.h"
@@ -31,32 +31,32 @@ class Printer {
 
   void add(sqlite3_stmt *statement) {
     if (format_ == "json") return add_json(statement);
-    query::Row row = cells(statement, sqlite3_column_text);
+    command_line::Row row = cells(statement, sqlite3_column_text);
     if (format_ == "table") {
       if (rows_.empty()) rows_.push_back(names(statement));
       rows_.push_back(std::move(row));
       return;
     }
-    if (header_) print(query::as_csv_rows({names(statement)}));
+    if (header_) print(command_line::as_csv_rows({names(statement)}));
     header_ = false;
-    print(query::as_csv_rows({row}));
+    print(command_line::as_csv_rows({row}));
   }
   void end() {
     if (format_ == "json") print(any_ ? "]\n" : "[]\n");
-    if (!rows_.empty()) print(query::as_columns(rows_));
+    if (!rows_.empty()) print(command_line::as_columns(rows_));
   }
 
  private:
   static void print(const std::string &text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
-  query::Row names(sqlite3_stmt *statement) const {
-    query::Row row;
+  command_line::Row names(sqlite3_stmt *statement) const {
+    command_line::Row row;
     for (int i = 0; i < sqlite3_column_count(statement); ++i) row.emplace_back(sqlite3_column_name(statement, i));
     return row;
   }
   template <class Text>
-  query::Row cells(sqlite3_stmt *statement, Text text) const {
-    query::Row row;
+  command_line::Row cells(sqlite3_stmt *statement, Text text) const {
+    command_line::Row row;
     for (int i = 0; i < sqlite3_column_count(statement); ++i) {
       const auto *data = reinterpret_cast<const char *>(text(statement, i));
       const std::string value = data == nullptr ? "" : std::string(data, static_cast<size_t>(sqlite3_column_bytes(statement, i)));
@@ -69,27 +69,26 @@ class Printer {
     return row;
   }
   void add_json(sqlite3_stmt *statement) {
-    std::string out = any_ ? ",\n{" : "[{";
-    any_ = true;
+    core::JsonWriter json;
+    json.object();
     for (int i = 0; i < sqlite3_column_count(statement); ++i) {
-      core::append_json_string(i > 0 ? out += ',' : out, sqlite3_column_name(statement, i));
-      out += ':';
+      json.key(sqlite3_column_name(statement, i));
       const int type = sqlite3_column_type(statement, i);
       const auto *data = reinterpret_cast<const char *>(sqlite3_column_text(statement, i));
       const std::string_view text(data == nullptr ? "" : data, static_cast<size_t>(sqlite3_column_bytes(statement, i)));
       if (type == SQLITE_NULL)
-        out += "null";
+        json.null();
       else if (type == SQLITE_INTEGER || type == SQLITE_FLOAT)
-        out += text == "Inf" || text == "-Inf" ? "null" : text;
+        json.raw(text == "Inf" || text == "-Inf" ? "null" : text);
       else
-        core::append_json_string(out, text);
+        json.text(text);
     }
-    print(out + "}");
+    print((std::exchange(any_, true) ? ",\n" : "[") + json.end_object().take());
   }
 
   const std::string format_;
   bool header_, any_ = false;
-  std::vector<query::Row> rows_;
+  std::vector<command_line::Row> rows_;
 };
 
 // Authorizer: statements may read this database only. It refuses VACUUM INTO, which writes another file, and ATTACH, which reads
@@ -130,9 +129,9 @@ class Stopwatch {
 class Sql final : public Command {
  public:
   static constexpr Param params[] = {
-      query::kEmbeddedStore,
+      command_line::kEmbeddedStore,
       param::choice("format", "table|csv|json", "Output format; csv and json stream the rows").defaults("table"),
-      query::kTimeout,
+      command_line::kTimeout,
   };
   static constexpr Description description = {.name = "sql"_str,
                                               .summary = "Run read-only SQL on the embedded store"_str,
@@ -143,12 +142,12 @@ class Sql final : public Command {
                                                   "atalaya sql --format csv \"select * from metrics\" > metrics.csv\n"
                                                   "atalaya sql < statements.sql"_str};
 
-  explicit Sql(Host host) : options_(query::read_options(host)), format_(host.text("format")) {}
+  explicit Sql(Host host) : options_(command_line::read_options(host)), format_(host.text("format")) {}
 
   int run(std::span<const atalaya_str> arguments) override {
-    return query::answered([&] {
+    return command_line::answered([&] {
       if (arguments.size() > 1) throw query::Wrong("too many arguments; put the statement in quotes");
-      store::Database database(query::sqlite_path(options_), store::Access::read_only);
+      store::Database database(command_line::sqlite_path(options_), store::Access::read_only);
       store::check_is_store(database);
       if (database.number("PRAGMA user_version") == 0)
         throw Failure(Code::permanent, "database " + database.path() + " is empty; run a pipeline with the sink \"sqlite\" first");
@@ -226,7 +225,7 @@ class Sql final : public Command {
     if (terminal) std::fputs(first ? "sql> " : "  -> ", stderr);
   }
 
-  const query::ReadOptions options_;
+  const command_line::ReadOptions options_;
   const std::string format_;
   std::string problem_;
   Stopwatch *watch_ = nullptr;  // while statements run

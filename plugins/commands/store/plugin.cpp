@@ -19,7 +19,7 @@ using query::Wrong;
 
 class StoreCommand final : public Command {
  public:
-  static constexpr Param params[] = {query::kEmbeddedStore};
+  static constexpr Param params[] = {command_line::kEmbeddedStore};
   static constexpr Description description = {.name = "store"_str,
                                               .summary = "Verify the embedded store, or repair a damaged one"_str,
                                               .params = params,
@@ -29,15 +29,15 @@ class StoreCommand final : public Command {
                                                   "atalaya store verify --store sqlite:/srv/old.db\n"
                                                   "atalaya store repair --store /var/lib/atalaya/atalaya.db"_str};
 
-  explicit StoreCommand(Host host) : options_(query::read_options(host)) {}
+  explicit StoreCommand(Host host) : options_(command_line::read_options(host)) {}
 
   int run(std::span<const atalaya_str> arguments) override {
-    return query::answered([&] {
+    return command_line::answered([&] {
       static const std::vector<std::string> verbs = {"verify", "repair"};
       if (arguments.empty()) throw Wrong("missing argument: verify or repair");
       const std::string verb(view(arguments[0]));
       if (arguments.size() > 1) throw Wrong("unexpected argument " + core::in_quotes(view(arguments[1])));
-      const std::string path = query::sqlite_path(options_);
+      const std::string path = command_line::sqlite_path(options_);
       if (verb == "verify") return verify(path);
       if (verb == "repair") return repair(path);
       throw Wrong(core::in_quotes(verb) + " is not one of verify, repair" + core::did_you_mean(verb, verbs));
@@ -63,7 +63,7 @@ class StoreCommand final : public Command {
     return 0;
   }
 
-  const query::ReadOptions options_;
+  const command_line::ReadOptions options_;
 };
 
 }  // namespace

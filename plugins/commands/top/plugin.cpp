@@ -56,16 +56,16 @@ std::optional<Column> column_of_key(int key) {
 
 class Top final : public Command {
  public:
-  static constexpr auto params = query::joined(
-      query::listed(
+  static constexpr auto params = command_line::joined(
+      command_line::listed(
           param::string("at", "Replay the store from this time on (default: the sources of this host, live)").unit("TIME"),
-          param::string("every", "Window of the live view").defaults("1s").unit("TIME"), query::kTag,
+          param::string("every", "Window of the live view").defaults("1s").unit("TIME"), command_line::kTag,
           param::string("filter", "Only processes with this name or pattern; a word is a part of the name").unit("PATTERN"),
           param::choice("sort", "cpu|memory|read|write|in|out|threads|name", "Column that sorts, largest first").defaults("cpu"),
           param::boolean("once", "Print one window as a table, for scripts"),
           param::integer("top", "Maximum processes with --once (default: all)").range(1, 1e6),
           param::choice("format", "table|json", "Output format of --once").defaults("table")),
-      query::kStoreParams);
+      command_line::kStoreParams);
   static constexpr Description description = {.name = "top"_str,
                                               .summary = "Show the processes of a window, live or from the store"_str,
                                               .params = params,
@@ -75,8 +75,8 @@ class Top final : public Command {
                                                   "atalaya top --once --top 10 --sort memory"_str};
 
   explicit Top(Host host)
-      : options_(query::read_options(host)),
-        tags_(query::read_tags(host)),
+      : options_(command_line::read_options(host)),
+        tags_(command_line::read_tags(host)),
         every_(host.text("every")),
         format_(host.text("format")) {
     if (const auto at = host.find("at")) at_ = at->text();
@@ -94,7 +94,7 @@ class Top final : public Command {
   }
 
   int run(std::span<const atalaya_str>) override {
-    return query::answered([&] {
+    return command_line::answered([&] {
       check_filter();
       if (!at_.empty()) return replay();
       return live();
@@ -119,13 +119,13 @@ class Top final : public Command {
       Window limited = window;
       limited.rows = shown_rows(window, view_);
       if (top_ > 0 && limited.rows.size() > top_) limited.rows.resize(top_);
-      query::write_output("", json_of(limited, view_));
+      command_line::write_output("", json_of(limited, view_));
       return 0;
     }
     const Lines lines = lines_of(window, view_);
     std::string text = lines.title + "\n" + lines.heading + "\n";
     for (const std::string &line : lines.rows) text += line + "\n";
-    query::write_output("", text);
+    command_line::write_output("", text);
     return 0;
   }
 
@@ -246,7 +246,7 @@ class Top final : public Command {
     return true;
   }
 
-  const query::ReadOptions options_;
+  const command_line::ReadOptions options_;
   const std::vector<store::TagFilter> tags_;
   const std::string every_, format_;
   std::string at_;

@@ -38,11 +38,11 @@ using store::tag_of;
 
 }  // namespace
 
-Replay::Replay(const query::ReadOptions &options, std::vector<store::TagFilter> tags)
+Replay::Replay(const command_line::ReadOptions &options, std::vector<store::TagFilter> tags)
     : options_(options), tags_(std::move(tags)), now_ns_(core::realtime()) {}
 
 Replay::WindowEnd Replay::last_before(int64_t time_ns, int64_t reach_ns) {
-  query::Reading reading(options_);
+  command_line::Reading reading(options_);
   const store::Range range{time_ns - reach_ns, time_ns};
   const auto series = reading.store->series({{"proc.cpu.user"}, tags_, range}, kSeries);
   Newest newest;
@@ -51,7 +51,7 @@ Replay::WindowEnd Replay::last_before(int64_t time_ns, int64_t reach_ns) {
 }
 
 Window Replay::read(const WindowEnd &place) {
-  query::Reading reading(options_);
+  command_line::Reading reading(options_);
   RowBuilder builder;
   const query::Range range{place.time_ns - place.length_ns, place.time_ns};
   for (const std::string &metric : kShown) {

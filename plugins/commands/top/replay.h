@@ -12,8 +12,8 @@ namespace atalaya::top {
 
 class Replay {
  public:
-  // Throws the exceptions of query::Reading.
-  Replay(const query::ReadOptions &options, std::vector<store::TagFilter> tags);
+  // Throws the exceptions of command_line::Reading.
+  Replay(const command_line::ReadOptions &options, std::vector<store::TagFilter> tags);
 
   // The last window that ends at or before this time (Unix ns). Throws query::Wrong if the store has no window in the day before.
   Window at(int64_t time_ns);
@@ -28,7 +28,7 @@ class Replay {
   WindowEnd last_before(int64_t time_ns, int64_t reach_ns);
   Window read(const WindowEnd &place);
 
-  const query::ReadOptions options_;
+  const command_line::ReadOptions options_;
   const std::vector<store::TagFilter> tags_;
   int64_t now_ns_ = 0;
 };

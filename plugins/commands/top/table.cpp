@@ -9,8 +9,8 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/text/json_writer.h"
 #include "core/base/text/safe_text.h"
-#include "plugins/shared/io/json/json_object.h"
 #include "plugins/shared/io/match/matcher.h"
 
 namespace atalaya::top {
@@ -237,12 +237,12 @@ std::string amount_text(double bytes) {
 }
 
 std::string json_of(const Window &window, const View &view) {
-  io::JsonWriter out;
+  core::JsonWriter out;
   {
-    io::JsonObject all(out);
+    core::JsonObject all(out);
     all.key("time").milliseconds(window.time_ns);
     all.number("window", static_cast<double>(window.length_ns) / 1e9);
-    all.objects("processes", shown_rows(window, view), [](io::JsonObject &object, const Row &row) {
+    all.objects("processes", shown_rows(window, view), [](core::JsonObject &object, const Row &row) {
       object.key("host").text(row.host);
       object.text("pid", row.pid);
       object.key("process").text(row.process);

@@ -53,9 +53,9 @@ std::string category_of(const store::Tags &tags) {
 
 class Trace final : public Command {
  public:
-  static constexpr auto params = query::joined(
-      query::listed(
-          query::kTag, query::metric_param(0),
+  static constexpr auto params = command_line::joined(
+      command_line::listed(
+          command_line::kTag, command_line::metric_param(0),
           param::integer("top", "Maximum series of each metric, those with the largest integrals; 0: no metrics")
               .defaults("20")
               .range(0, 1e6),
@@ -64,8 +64,8 @@ class Trace final : public Command {
               .range(0, 1e6),
           param::boolean("recording", "The newest recording of the range: its time, and all its metrics").defaults("false"),
           param::choice("profile", "cpu|offcpu|wall|waker", "Profile of the stacks, as of the command flamegraph").defaults("cpu")),
-      query::kWindowParams, query::kStoreParams,
-      query::listed(param::string("o", "Output file (default: standard output)").unit("FILE.json")));
+      command_line::kWindowParams, command_line::kStoreParams,
+      command_line::listed(param::string("o", "Output file (default: standard output)").unit("FILE.json")));
   static constexpr Description description = {.name = "trace"_str,
                                               .summary = "Write jobs, tasks, phases, metrics and stacks for Perfetto"_str,
                                               .params = params,
@@ -75,8 +75,8 @@ class Trace final : public Command {
                                                   "atalaya trace --from -10m --metric 'jvm.gc.*' -o gc.json"_str};
 
   explicit Trace(Host host)
-      : options_(query::read_options(host)),
-        tags_(query::read_tags(host)),
+      : options_(command_line::read_options(host)),
+        tags_(command_line::read_tags(host)),
         metrics_(host.texts("metric")),
         top_(static_cast<size_t>(host.integer("top"))),
         stacks_(static_cast<size_t>(host.integer("stacks"))),
@@ -88,11 +88,11 @@ class Trace final : public Command {
   }
 
   int run(std::span<const atalaya_str>) override {
-    return query::answered(
+    return command_line::answered(
         [&] {
-          query::Reading reading(options_);
+          command_line::Reading reading(options_);
           if (recording_ && !choose_recording(reading)) {
-            query::report_no_points("recording", reading.range);
+            command_line::report_no_points("recording", reading.range);
             return 1;
           }
           Timeline timeline;
@@ -101,19 +101,19 @@ class Trace final : public Command {
             for (const std::string &metric : metrics_) add_metric(timeline, metric, reading);
           if (stacks_ > 0) add_stacks(timeline, reading);
           if (timeline.size() == 0) {
-            query::report_no_points("spans, values or stacks", reading.range);
+            command_line::report_no_points("spans, values or stacks", reading.range);
             return 1;
           }
-          query::write_output(file_, timeline.text());
+          command_line::write_output(file_, timeline.text());
           return 0;
         },
-        query::kAskForLessTime);
+        command_line::kAskForLessTime);
   }
 
  private:
   // Sets the range to that of the newest recording, including the recordings that overlap it: several recorders record at the same
   // time.
-  static bool choose_recording(query::Reading &reading) {
+  static bool choose_recording(command_line::Reading &reading) {
     store::Selection selection;
     selection.range = reading.range;
     selection.tags = {{"recording", {"*"}}};
@@ -132,14 +132,15 @@ class Trace final : public Command {
     return true;
   }
 
-  void add_spans(Timeline &timeline, query::Reading &reading) const {
+  void add_spans(Timeline &timeline, command_line::Reading &reading) const {
     store::Selection selection;
     selection.tags = tags_;
     selection.range = reading.range;
     reading.store->spans(selection, [&](const store::Span &span) {
       reading.budget.work(1);
       reading.budget.hold(1);
-      if (std::any_of(span.fields.begin(), span.fields.end(), [](const auto &field) { return field.name == query::kDeleted; }))
+      if (std::any_of(span.fields.begin(), span.fields.end(),
+                      [](const auto &field) { return field.name == experiments::kDeleted; }))
         return;
       timeline.add(slice_of(span, std::min(reading.range.to_ns, reading.now_ns)));
     });
@@ -156,7 +157,7 @@ class Trace final : public Command {
     return slice;
   }
 
-  void add_metric(Timeline &timeline, const std::string &metric, query::Reading &reading) const {
+  void add_metric(Timeline &timeline, const std::string &metric, command_line::Reading &reading) const {
     query::Query question;
     question.metrics = {metric};
     question.tags = tags_;
@@ -178,7 +179,7 @@ class Trace final : public Command {
   }
 
   // Adds the stacks of the profile. The weights of CPU samples are equal; waits and thread dumps are weighted by time.
-  void add_stacks(Timeline &timeline, query::Reading &reading) const {
+  void add_stacks(Timeline &timeline, command_line::Reading &reading) const {
     const std::string field = profile_ == "cpu" ? "profile.samples" : "profile.ns";
     store::Selection selection;
     selection.tags = tags_;
@@ -200,7 +201,7 @@ class Trace final : public Command {
     });
   }
 
-  const query::ReadOptions options_;
+  const command_line::ReadOptions options_;
   const std::vector<store::TagFilter> tags_;
   std::vector<std::string> metrics_;
   const size_t top_, stacks_;

@@ -5,10 +5,13 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "core/base/text/json_writer.h"
 
 namespace atalaya::trace {
 
@@ -47,17 +50,16 @@ class Timeline {
   int number_of(const std::string &process);
   int lane_for(const Slice &slice);
   void start_event(char phase, int process, int lane);
-  void append_slice(const Slice &slice);
-  void append_arguments(const Slice &slice);
-  void append_value(const Value &value);
-  void append_name(std::string_view kind, int process, int lane, std::string_view name);
+  void write_slice(const Slice &slice);
+  void write_value(const Value &value);
+  void write_name(std::string_view kind, int process, int lane, std::string_view name);
 
   std::vector<Slice> slices_;
   std::vector<Value> values_;
   std::map<std::string, int> processes_;
   std::map<std::pair<std::string, std::string>, std::vector<Lane>> lanes_;  // by process and category
   int last_lane_ = 0;
-  std::string out_;
+  std::optional<core::JsonWriter> json_;
 };
 
 }  // namespace atalaya::trace

@@ -14,7 +14,9 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/files.h"
 #include "core/base/status_socket.h"
+#include "core/base/text/text.h"
 
 namespace atalaya::recorder {
 namespace {
@@ -23,18 +25,12 @@ constexpr std::string_view kRequest = "record ", kAnswer = "recording ";
 constexpr std::string_view kBegin = "recorder-", kEnd = ".sock";
 constexpr int kMaxRequests = 100;
 
-bool take(std::string_view &text, std::string_view beginning) {
-  if (!text.starts_with(beginning)) return false;
-  text.remove_prefix(beginning.size());
-  return true;
-}
-
 // Reads a number that ends at a blank or at the end of the text.
 bool parse_number(std::string_view &text, int64_t &number) {
   const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
   if (result.ec != std::errc()) return false;
   text.remove_prefix(static_cast<size_t>(result.ptr - text.data()));
-  return text.empty() || take(text, " ");
+  return text.empty() || core::skip_prefix(text, " ");
 }
 
 core::Result<core::Descriptor> connected(const std::string &path) {
@@ -59,7 +55,8 @@ std::string request_text(const Request &request) {
 std::optional<Request> parse_request(std::string_view text) {
   Request request;
   int64_t last_ns = 0, is_user = 0;
-  if (text.size() > kMaxRequest || !take(text, kRequest) || !parse_number(text, last_ns) || !parse_number(text, is_user))
+  if (text.size() > kMaxRequest || !core::skip_prefix(text, kRequest) || !parse_number(text, last_ns) ||
+      !parse_number(text, is_user))
     return std::nullopt;
   if (last_ns >= 0) request.last_ns = last_ns;
   request.is_user = is_user != 0;
@@ -73,7 +70,8 @@ std::string answer_text(const Answer &answer) {
 
 std::optional<Answer> parse_answer(std::string_view text) {
   Answer answer;
-  if (!take(text, kAnswer) || !parse_number(text, answer.from_ns) || !parse_number(text, answer.until_ns) || !text.empty())
+  if (!core::skip_prefix(text, kAnswer) || !parse_number(text, answer.from_ns) || !parse_number(text, answer.until_ns) ||
+      !text.empty())
     return std::nullopt;
   return answer;
 }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
 #include "core/base/text/safe_text.h"
 
 namespace atalaya::store {
@@ -21,7 +21,8 @@ std::optional<int64_t> canonical_integer(std::string_view text) {
 
 Identity Identity::of(const Tags &all) {
   Identity result;
-  result.tags = "{";
+  core::JsonWriter tags(result.tags);
+  tags.object();
   for (const auto &[key, value] : all) {
     if (key == "host") {
       result.host = value;
@@ -31,13 +32,10 @@ Identity Identity::of(const Tags &all) {
       result.pid = canonical_integer(value);
       if (!result.pid) result.pid_text = value;
     } else {
-      if (result.tags.size() > 1) result.tags += ',';
-      core::append_json_string(result.tags, key);
-      result.tags += ':';
-      core::append_json_string(result.tags, value);
+      tags.key(key).text(value);
     }
   }
-  result.tags += '}';
+  tags.end_object();
   return result;
 }
 

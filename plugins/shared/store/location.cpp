@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "core/base/files.h"
 #include "plugins/shared/store/sqlite/file/database.h"
 
 namespace atalaya::store {
@@ -21,11 +22,6 @@ namespace {
 
 constexpr mode_t kMode =
     0640;  // names of processes and users, and command lines if the operator asked for them, are not for everyone
-
-std::string folder_of(const std::string &path) {
-  const std::string folder = std::filesystem::path(path).parent_path();
-  return folder.empty() ? "." : folder;
-}
 
 // SQLite's locks and shared memory do not work across machines.
 bool is_network(const std::string &folder) {
@@ -44,7 +40,7 @@ core::Descriptor open_private(const std::string &path, int flags) {
   core::Descriptor made(::open(path.c_str(), flags | O_CREAT | O_EXCL | O_CLOEXEC, kMode));
   if (!made) return core::Descriptor(::open(path.c_str(), flags | O_CREAT | O_CLOEXEC, kMode));
   struct stat folder {};
-  if (::geteuid() == 0 && ::stat(folder_of(path).c_str(), &folder) == 0 && folder.st_uid != 0)
+  if (::geteuid() == 0 && ::stat(core::folder_of(path).c_str(), &folder) == 0 && folder.st_uid != 0)
     (void)!::fchown(made.get(), folder.st_uid, folder.st_gid);
   return made;
 }
@@ -77,7 +73,7 @@ std::string store_of(std::string_view text) {
 }
 
 void prepare_folder(const std::string &path) {
-  const std::string folder = folder_of(path);
+  const std::string folder = core::folder_of(path);
   if (path == default_path()) {
     if (const auto made = core::make_folders(folder); !made)
       throw Error(Cause::config, "the store's folder cannot be made: " + made.error() + "; set path, or $ATALAYA_STORE");

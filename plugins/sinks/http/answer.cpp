@@ -7,9 +7,9 @@
 #include <simdjson.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
+#include "core/base/text/text.h"
 #include "plugins/shared/io/http/client/words.h"
 
 namespace atalaya::http_sink {
@@ -55,10 +55,8 @@ Verdict verdict_of(int status) {
 }
 
 int64_t retry_after(std::string_view header, int64_t now_ns) {
-  int64_t seconds = 0;
-  const auto [end, problem] = std::from_chars(header.data(), header.data() + header.size(), seconds);
-  if (problem == std::errc() && end == header.data() + header.size())
-    return std::clamp<int64_t>(seconds, 0, kMaxWait / kSecond) * kSecond;
+  if (const auto seconds = core::number_from<int64_t>(header))
+    return std::clamp<int64_t>(*seconds, 0, kMaxWait / kSecond) * kSecond;
   Poco::DateTime date;
   int zone = 0;
   if (header.size() > 40 || !Poco::DateTimeParser::tryParse(Poco::DateTimeFormat::HTTP_FORMAT, std::string(header), date, zone))

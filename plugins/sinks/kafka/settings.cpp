@@ -6,6 +6,8 @@
 #include <cctype>
 #include <string>
 
+#include "core/base/text/text.h"
+
 namespace atalaya::kafka_sink {
 namespace {
 
@@ -65,12 +67,6 @@ std::string upper(std::string text) {
   return text;
 }
 
-std::string joined(const std::vector<std::string> &words) {
-  std::string result;
-  for (const std::string &word : words) result += (result.empty() ? "" : ",") + word;
-  return result;
-}
-
 void set_security(rd_kafka_conf_t *conf, const KafkaConfig &config) {
   set(conf, "security.protocol", std::string(config.sasl.on ? "sasl_" : "") + (config.tls.on ? "ssl" : "plaintext"));
   if (!config.tls.ca.empty()) set(conf, "ssl.ca.location", config.tls.ca);
@@ -122,7 +118,7 @@ void check_topic(std::string_view topic) {
 
 Conf make_conf(const KafkaConfig &config) {
   Conf conf(rd_kafka_conf_new());
-  set(conf.get(), "bootstrap.servers", joined(config.brokers));
+  set(conf.get(), "bootstrap.servers", core::joined(config.brokers, ","));
   set(conf.get(), "client.id", config.client_id);
   set(conf.get(), "compression.codec", config.compress);
   set(conf.get(), "batch.num.messages", std::to_string(config.batch_messages));
@@ -137,7 +133,7 @@ Conf make_conf(const KafkaConfig &config) {
 }
 
 std::string address_of(const KafkaConfig &config) {
-  return "kafka://" + joined(config.brokers) + "/" + config.topic;
+  return "kafka://" + core::joined(config.brokers, ",") + "/" + config.topic;
 }
 
 }  // namespace atalaya::kafka_sink

@@ -17,10 +17,7 @@ bool same(std::string_view a, std::string_view b) {
 
 // Returns the text up to the separator, and removes both from `rest`.
 std::string_view cut(std::string_view &rest, char separator) {
-  const size_t end = std::min(rest.find(separator), rest.size());
-  const std::string_view piece = rest.substr(0, end);
-  rest.remove_prefix(std::min(end + 1, rest.size()));
-  return core::trimmed(piece);
+  return core::trimmed(core::cut_at(rest, separator));
 }
 
 // An element of the list in a header: "text/plain;version=0.0.4;q=0.5".
@@ -30,9 +27,8 @@ struct Range {
 };
 
 double quality_of(std::string_view text) {
-  double value = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
-  return error == std::errc{} && stop == text.data() + text.size() && value >= 0 && value <= 1 ? value : 0;
+  const double value = core::number_from<double>(text, std::chars_format::fixed).value_or(0);
+  return value >= 0 && value <= 1 ? value : 0;
 }
 
 Range range_of(std::string_view text) {

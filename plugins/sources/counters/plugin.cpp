@@ -7,18 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "plugins/shared/io/match/patterns.h"
 #include "plugins/sources/counters/collector.h"
 #include "plugins/sources/counters/counters_metrics.h"
 
 namespace atalaya::counters {
 namespace {
-
-io::MatcherList matchers(const Host &host, const char *name) {
-  const std::vector<std::string> patterns = host.texts(name);
-  auto list = io::MatcherList::parse(patterns);
-  if (!list) throw Failure(Code::bad_config, "parameter \"" + std::string(name) + "\": " + list.error());
-  return std::move(*list);
-}
 
 Groups groups(const Host &host) {
   Groups result;
@@ -34,8 +28,8 @@ Options options_of(const Host &host) {
           .cores = host.boolean("cores"),
           .kernel = host.boolean("kernel"),
           .groups = groups(host),
-          .processes = matchers(host, "processes"),
-          .cgroups = matchers(host, "cgroups"),
+          .processes = io::read_patterns(host, "processes"),
+          .cgroups = io::read_patterns(host, "cgroups"),
           .max_processes = static_cast<size_t>(host.integer("max_processes")),
           .max_cgroups = static_cast<size_t>(host.integer("max_cgroups"))};
 }

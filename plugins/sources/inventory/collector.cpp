@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/files.h"
 #include "plugins/shared/host/procfs/files.h"
 #include "plugins/sources/inventory/hardware.h"
 
@@ -17,22 +18,13 @@ namespace {
 
 constexpr size_t kMaxState = size_t{64} << 20;
 
-int write_all(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t size = ::write(file, text.data(), text.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return errno;
-    text.remove_prefix(static_cast<size_t>(size));
-  }
-  return ::fsync(file) == 0 ? 0 : errno;
-}
-
 // Writes the whole file or nothing. 0, or the error number.
 int replace(const std::string &path, std::string_view text) {
   const std::string fresh = path + ".new";
   const core::Descriptor file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (!file) return errno;
-  if (const int error = write_all(file.get(), text); error != 0) return error;
+  if (const int error = core::write_all(file.get(), text); error != 0) return error;
+  if (::fsync(file.get()) != 0) return errno;
   return std::rename(fresh.c_str(), path.c_str()) == 0 ? 0 : errno;
 }
 

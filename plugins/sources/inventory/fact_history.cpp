@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/text/text.h"
 #include "plugins/shared/host/procfs/files.h"
 
 namespace atalaya::inventory {
@@ -95,10 +96,10 @@ std::string FactHistory::text() const {
 bool FactHistory::read(std::string_view text) {
   known_.clear();
   ended_.clear();
-  bool good = procfs::next_line(text) == kFirstLine;
+  bool good = core::cut_at(text, '\n') == kFirstLine;
   while (good && !text.empty()) {
     Record record;
-    good = parse(procfs::next_line(text), record) && known_.size() < kMaxFacts;
+    good = parse(core::cut_at(text, '\n'), record) && known_.size() < kMaxFacts;
     if (good && record.duration_ns == kOpen)
       known_.try_emplace(record.name, Known{record.value, record.start_ns});
     else if (good)

@@ -54,12 +54,6 @@ constexpr uint64_t kKibibyte = 1024;
 
 using Texts = std::set<std::string>;
 
-std::string joined(const Texts &texts) {
-  std::string all;
-  for (const std::string &text : texts) all.append(all.empty() ? "" : ", ").append(text);
-  return all;
-}
-
 void add_line(const procfs::Tree &tree, std::string_view path, std::string_view name, Facts &facts) {
   facts.add(name, tree.line(path));
 }
@@ -84,7 +78,7 @@ void add_kibibytes(std::string_view text, std::string_view name, Facts &facts) {
 std::map<std::string_view, Texts, std::less<>> cpu_lines(std::string_view text) {
   std::map<std::string_view, Texts, std::less<>> lines;
   while (!text.empty()) {
-    const std::string_view line = procfs::next_line(text);
+    const std::string_view line = core::cut_at(text, '\n');
     const size_t colon = line.find(':');
     if (colon == std::string_view::npos) continue;
     Texts &values = lines[core::trimmed(line.substr(0, colon))];
@@ -113,7 +107,7 @@ void read_cpuinfo(std::string_view text, Facts &facts) {
                                            {"CPU architecture", "cpu.architecture"}}};
   const auto lines = cpu_lines(text);
   for (const Line &line : kLines)
-    if (const auto found = lines.find(line.key); found != lines.end()) facts.add(line.fact, joined(found->second));
+    if (const auto found = lines.find(line.key); found != lines.end()) facts.add(line.fact, core::joined(found->second));
   if (const auto flags = lines.find("flags"); flags != lines.end())
     facts.add("machine.virtual", has_flag(flags->second, "hypervisor") ? "yes" : "no");
 }
@@ -136,7 +130,7 @@ void read_caches(const procfs::Tree &tree, const std::vector<int> &cpus, Facts &
     }
   }
   for (const auto &[name, cache] : caches) {
-    facts.add("cpu.cache." + name + ".size", joined(cache.sizes));
+    facts.add("cpu.cache." + name + ".size", core::joined(cache.sizes));
     facts.add("cpu.cache." + name + ".count", std::to_string(cache.shares.size()));
   }
 }
@@ -157,8 +151,8 @@ void read_topology(const procfs::Tree &tree, const std::vector<int> &online, Fac
   facts.add("cpu.threads", std::to_string(online.size()));
   if (packages > 0) facts.add("cpu.sockets", std::to_string(packages));
   if (cores > 0) facts.add("cpu.cores", std::to_string(cores));
-  facts.add("cpu.frequency.max", joined(maximums));
-  facts.add("cpu.governor", joined(governors));
+  facts.add("cpu.frequency.max", core::joined(maximums));
+  facts.add("cpu.governor", core::joined(governors));
 }
 
 void read_numa(const procfs::Tree &tree, Facts &facts) {
@@ -263,7 +257,7 @@ void read_memory(const procfs::Tree &tree, Facts &facts) {
   if (!info.ok()) facts.unread("memory.");
   std::string_view text = info.text;
   while (!text.empty()) {
-    std::string_view line = procfs::next_line(text);
+    std::string_view line = core::cut_at(text, '\n');
     const std::string_view key = procfs::next_word(line);
     for (const Line &known : kLines)
       if (key == known.key) add_kibibytes(line, known.fact, facts);

@@ -6,23 +6,17 @@
 #include <string>
 #include <vector>
 
+#include "plugins/shared/io/match/patterns.h"
 #include "plugins/sources/inventory/collector.h"
 #include "plugins/sources/inventory/inventory_metrics.h"
 
 namespace atalaya::inventory {
 namespace {
 
-io::MatcherList matchers(const Host &host, const char *name) {
-  const std::vector<std::string> patterns = host.texts(name);
-  auto list = io::MatcherList::parse(patterns);
-  if (!list) throw Failure(Code::bad_config, "parameter \"" + std::string(name) + "\": " + list.error());
-  return std::move(*list);
-}
-
 Options options_of(const Host &host) {
   return {.root = host.text("root"),
           .jdks = host.texts("jdks"),
-          .configurations = {.places = host.texts("configurations"), .keys = matchers(host, "keys")},
+          .configurations = {.places = host.texts("configurations"), .keys = io::read_patterns(host, "keys")},
           .repeat_ns = host.integer("repeat")};
 }
 

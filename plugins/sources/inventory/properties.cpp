@@ -32,7 +32,7 @@ bool goes_on(std::string_view line) {
 }
 
 std::string_view next_property_line(std::string_view &text) {
-  std::string_view line = procfs::next_line(text);
+  std::string_view line = core::cut_at(text, '\n');
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
   return without_spaces(line);
 }
@@ -79,7 +79,7 @@ Property property_of(std::string_view line) {
 std::vector<Property> parse_assignments(std::string_view text) {
   std::vector<Property> found;
   while (!text.empty() && found.size() < kMaxProperties) {
-    const std::string_view line = core::trimmed(procfs::next_line(text));
+    const std::string_view line = core::trimmed(core::cut_at(text, '\n'));
     const size_t equals = line.find('=');
     if (line.starts_with('#') || equals == std::string_view::npos || equals == 0) continue;
     found.push_back(

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "core/base/text/text.h"
 #include "plugins/shared/host/procfs/command_lines.h"
 #include "plugins/shared/protocols/hadoop_config/config.h"
 #include "plugins/sources/inventory/properties.h"
@@ -21,13 +22,6 @@ constexpr std::array<std::string_view, 14> kSecretWords = {"password", "passwd",
                                                            "token",    "cred",   "private",    "signature",  "apikey",
                                                            "api.key",  "cookie", "sas.",       "account.key"};
 constexpr std::array<std::string_view, 3> kSecretEnds = {".key", "-key", "_key"};
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char &c : result)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return result;
-}
 
 using Identity = std::pair<uint64_t, uint64_t>;
 
@@ -107,7 +101,7 @@ void read_configurations(const procfs::Tree &tree, const Configurations &wanted,
 }
 
 bool names_secret(std::string_view key) {
-  const std::string name = lower(key);
+  const std::string name = core::lower(key);
   return std::any_of(kSecretWords.begin(), kSecretWords.end(),
                      [&](std::string_view word) { return name.find(word) != std::string::npos; }) ||
          std::any_of(kSecretEnds.begin(), kSecretEnds.end(), [&](std::string_view word) { return name.ends_with(word); });

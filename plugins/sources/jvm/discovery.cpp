@@ -7,12 +7,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <ctime>
 #include <memory>
 
 #include "core/base/files.h"
 #include "core/base/now.h"
+#include "core/base/text/text.h"
 #include "plugins/shared/code/jvm/attach_support.h"
 
 namespace atalaya::jvm {
@@ -106,10 +106,7 @@ const std::vector<FoundJvm> &Discovery::find() {
   ++round_;
   found_.clear();
   while (const dirent *entry = ::readdir(folder.get())) {
-    const std::string_view name(static_cast<const char *>(entry->d_name));
-    int32_t pid = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (error == std::errc() && end == name.data() + name.size()) check(pid, now);
+    if (const auto pid = core::number_from<int32_t>(static_cast<const char *>(entry->d_name))) check(*pid, now);
   }
   std::erase_if(known_, [this](const auto &entry) { return entry.second.seen != round_; });
   for (const auto &[pid, known] : known_)

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/base/text/text.h"
 #include "plugins/shared/io/samples/metric_name.h"
 #include "plugins/shared/protocols/hsperfdata/hsperfdata.h"
 
@@ -93,8 +94,7 @@ bool is_secret(std::string_view option) {
 std::string flags_in(std::string_view options) {
   std::string flags;
   while (!options.empty()) {
-    const std::string_view word = options.substr(0, options.find(' '));
-    options.remove_prefix(std::min(word.size() + 1, options.size()));
+    const std::string_view word = core::cut_at(options, ' ');
     if (!word.starts_with("-X") || is_secret(word)) continue;
     if (!flags.empty()) flags += ' ';
     flags += word;

@@ -7,22 +7,16 @@
 #include <vector>
 
 #include "plugins/shared/code/tasks/task_params.h"
+#include "plugins/shared/io/match/patterns.h"
 #include "plugins/sources/jvm/collector.h"
 #include "plugins/sources/jvm/jvm_metrics.h"
 
 namespace atalaya::jvm {
 namespace {
 
-io::MatcherList matchers(const Host &host, const char *name) {
-  const std::vector<std::string> patterns = host.texts(name);
-  auto list = io::MatcherList::parse(patterns);
-  if (!list) throw Failure(Code::bad_config, std::string(name) + ": " + list.error());
-  return std::move(*list);
-}
-
 Options options_of(const Host &host) {
-  return {.processes = matchers(host, "processes"),
-          .main = matchers(host, "main"),
+  return {.processes = io::read_patterns(host, "processes"),
+          .main = io::read_patterns(host, "main"),
           .profile = host.boolean("profile"),
           .sampler = {.budget = host.number("budget") / 100,
                       .min_interval_ns = host.integer("interval"),

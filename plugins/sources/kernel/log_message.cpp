@@ -4,6 +4,8 @@
 #include <array>
 #include <charconv>
 
+#include "core/base/text/text.h"
+
 namespace atalaya::kernel {
 namespace {
 
@@ -14,12 +16,6 @@ bool starts_with_number(std::string_view &text, Number &number) {
   const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
   if (result.ec != std::errc()) return false;
   text.remove_prefix(static_cast<size_t>(result.ptr - text.data()));
-  return true;
-}
-
-bool take(std::string_view &text, std::string_view beginning) {
-  if (!text.starts_with(beginning)) return false;
-  text.remove_prefix(beginning.size());
   return true;
 }
 
@@ -45,7 +41,7 @@ std::optional<Kill> parse_kill(std::string_view text) {
   if (at == kNone || text.substr(0, at).find("ut of memory") == kNone) return std::nullopt;
   text.remove_prefix(at + kKilled.size());
   Kill kill;
-  if (!take_pid(text, kill.pid) || !take(text, " (")) return std::nullopt;
+  if (!take_pid(text, kill.pid) || !core::skip_prefix(text, " (")) return std::nullopt;
   const size_t end = text.rfind(kSizes);  // the name may contain anything
   if (end == kNone) return std::nullopt;
   kill.process = text.substr(0, end);
@@ -102,12 +98,12 @@ bool take_thread(std::string_view text, Crash &crash) {
 std::optional<Crash> parse_crash(std::string_view text) {
   Crash crash;
   size_t kind_at = kNone;
-  if (take(text, "traps: ")) {
+  if (core::skip_prefix(text, "traps: ")) {
     const size_t end = text.find("] ");
     const size_t ip = text.find(" ip:");
     if (end == kNone || ip == kNone || ip < end + 2 || !take_thread(text.substr(0, end + 1), crash)) return std::nullopt;
     crash.kind = text.substr(end + 2, ip - end - 2);
-    take(crash.kind, "trap ");
+    core::skip_prefix(crash.kind, "trap ");
     kind_at = ip;
   } else if (const size_t fault = text.find("]: segfault at "); fault != kNone) {
     if (!take_thread(text.substr(0, fault + 1), crash)) return std::nullopt;
@@ -134,7 +130,7 @@ std::optional<FileSystemError> parse_file_system(std::string_view text) {
   const size_t open = text.find('(');
   if (!is_known || open == kNone) return std::nullopt;
   text.remove_prefix(open + 1);
-  take(text, "device ");
+  core::skip_prefix(text, "device ");
   const size_t end = text.find_first_of("):");
   if (end == kNone || end == 0) return std::nullopt;
   return FileSystemError{text.substr(0, end)};
@@ -147,8 +143,8 @@ std::optional<LogRecord> parse_record(std::string_view bytes) {
   LogRecord record;
   uint64_t priority = 0;
   int64_t time_us = 0;
-  if (!starts_with_number(bytes, priority) || !take(bytes, ",") || !starts_with_number(bytes, record.sequence) ||
-      !take(bytes, ",") || !starts_with_number(bytes, time_us) || time_us < 0 || time_us > INT64_MAX / 1000)
+  if (!starts_with_number(bytes, priority) || !core::skip_prefix(bytes, ",") || !starts_with_number(bytes, record.sequence) ||
+      !core::skip_prefix(bytes, ",") || !starts_with_number(bytes, time_us) || time_us < 0 || time_us > INT64_MAX / 1000)
     return std::nullopt;
   const size_t text = bytes.find(';');
   if (text == kNone) return std::nullopt;

@@ -25,11 +25,6 @@ constexpr double kNanosecondsPerSecond = 1e9;
 constexpr uint64_t kCompleteWalkInterval = 16;
 constexpr std::string_view kOther = "other", kUnattributed = "unattributed";
 
-uint32_t own_network() {
-  struct stat status {};
-  return ::stat("/proc/self/ns/net", &status) == 0 ? static_cast<uint32_t>(status.st_ino) : 0;
-}
-
 uint64_t ticks_of(uint64_t ns) {
   static const auto ticks = static_cast<uint64_t>(std::max(::sysconf(_SC_CLK_TCK), 1L));
   return ns / (static_cast<uint64_t>(kNanosecondsPerSecond) / ticks);

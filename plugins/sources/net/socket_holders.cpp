@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstring>
 #include <memory>
 
 #include "core/base/files.h"
+#include "core/base/text/text.h"
 #include "plugins/shared/host/procfs/process_stat.h"
 
 namespace atalaya::net {
@@ -23,13 +23,6 @@ using Folder = std::unique_ptr<DIR, FolderCloser>;
 
 constexpr size_t kMaxStat = 4096;
 
-template <class Number>
-std::optional<Number> whole_number(std::string_view text) {
-  Number number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
-}
-
 uint64_t ns_of_ticks(uint64_t ticks) {
   static const auto per_second = static_cast<uint64_t>(std::max(::sysconf(_SC_CLK_TCK), 1L));
   return ticks * (1'000'000'000 / per_second);
@@ -40,7 +33,7 @@ uint64_t ns_of_ticks(uint64_t ticks) {
 std::optional<uint32_t> socket_inode(std::string_view link) {
   constexpr std::string_view kBegin = "socket:[";
   if (!link.starts_with(kBegin) || !link.ends_with(']')) return std::nullopt;
-  return whole_number<uint32_t>(link.substr(kBegin.size(), link.size() - kBegin.size() - 1));
+  return core::number_from<uint32_t>(link.substr(kBegin.size(), link.size() - kBegin.size() - 1));
 }
 
 void SocketHolders::refresh() {
@@ -48,7 +41,7 @@ void SocketHolders::refresh() {
   const Folder folder(::opendir(proc_.c_str()));
   if (!folder) return;
   while (const dirent *entry = ::readdir(folder.get()))
-    if (const auto pid = whole_number<int32_t>(entry->d_name); pid && *pid > 0) add_process(*pid);
+    if (const auto pid = core::number_from<int32_t>(entry->d_name); pid && *pid > 0) add_process(*pid);
 }
 
 // A process that ends meanwhile, or whose files are not readable, holds nothing.

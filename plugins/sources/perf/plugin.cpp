@@ -9,18 +9,12 @@
 
 #include "plugins/shared/code/probes/regions.h"
 #include "plugins/shared/code/tasks/task_params.h"
+#include "plugins/shared/io/match/patterns.h"
 #include "plugins/sources/perf/collector.h"
 #include "plugins/sources/perf/perf_metrics.h"
 
 namespace atalaya::perf {
 namespace {
-
-io::MatcherList matchers(const Host &host, const char *name) {
-  const std::vector<std::string> patterns = host.texts(name);
-  auto list = io::MatcherList::parse(patterns);
-  if (!list) throw Failure(Code::bad_config, std::string(name) + ": " + list.error());
-  return std::move(*list);
-}
 
 std::vector<probes::Region> regions_of(const Host &host) {
   if (!host.child("task_regions", 0)) return {};
@@ -48,7 +42,7 @@ Options options_of(const Host &host) {
                       .max_stacks = static_cast<uint32_t>(host.integer("max_stacks")),
                       .dwarf = host.text("unwind") != "fp",
                       .choose = host.text("unwind") == "auto",
-                      .dwarf_processes = matchers(host, "unwind_processes"),
+                      .dwarf_processes = io::read_patterns(host, "unwind_processes"),
                       .dwarf_memory = static_cast<size_t>(host.integer("symbol_memory")),
                       .run_queue = host.boolean("run_queue"),
                       .burst_ns = burst_of(host),
@@ -60,8 +54,8 @@ Options options_of(const Host &host) {
           .backend = host.text("backend"),
           .kernel = host.boolean("kernel"),
           .modules = host.boolean("modules"),
-          .processes = matchers(host, "processes"),
-          .cgroups = matchers(host, "cgroups"),
+          .processes = io::read_patterns(host, "processes"),
+          .cgroups = io::read_patterns(host, "cgroups"),
           .jvm = host.boolean("jvm"),
           .jvm_refresh_ns = host.integer("jvm_refresh"),
           .symbol_memory = static_cast<size_t>(host.integer("symbol_memory")),

@@ -31,11 +31,6 @@ std::string cgroup_of(int32_t pid) {
   return text ? std::string(cgroup::parse_cgroup(*text)) : std::string();
 }
 
-tasks::TaskTags task_of(int32_t pid) {
-  auto text = core::read_file("/proc/" + std::to_string(pid) + "/cmdline", 65536);
-  return text ? tasks::of_process(*text) : tasks::TaskTags();
-}
-
 }  // namespace
 
 std::unique_ptr<Process> Processes::read(const ProcessId &id) const {
@@ -44,7 +39,7 @@ std::unique_ptr<Process> Processes::read(const ProcessId &id) const {
   process->read_ns = core::monotonic();
   process->cgroup = cgroup_of(id.pid);
   process->runtime = runtime_of(process->memory.maps().mappings());
-  if (with_tasks_) process->task = task_of(id.pid);
+  if (with_tasks_) process->task = tasks::of_process(id.pid);
   return process;
 }
 

@@ -22,11 +22,11 @@ std::optional<double> share(std::optional<double> percent) {
 
 std::vector<CpuInterrupts> parse_interrupts(std::string_view text) {
   std::vector<CpuInterrupts> cpus;
-  std::string_view head = procfs::next_line(text);
+  std::string_view head = core::cut_at(text, '\n');
   for (std::string_view word = procfs::next_word(head); !word.empty(); word = procfs::next_word(head))
     if (const auto number = number_after(word, "CPU")) cpus.push_back({*number, 0});
   while (!text.empty()) {
-    std::string_view line = procfs::next_line(text);
+    std::string_view line = core::cut_at(text, '\n');
     if (!procfs::next_word(line).ends_with(":")) continue;
     // Lines with fewer numbers belong to the whole host (ERR, MIS).
     std::string_view numbers = line;

@@ -6,6 +6,7 @@
 #include <array>
 #include <optional>
 
+#include "plugins/shared/io/match/patterns.h"
 #include "plugins/sources/proc/cgroup/cgroup_collector.h"
 #include "plugins/sources/proc/cgroup/cgroup_metrics.h"
 #include "plugins/sources/proc/host/host_collector.h"
@@ -24,13 +25,6 @@ constexpr Param kCommandLines[] = {
     param::list("redact", kArgumentPattern, "Arguments to hide in addition to known secrets; of an option, its value"),
 };
 
-io::MatcherList patterns(const Host &host, const char *path) {
-  const std::vector<std::string> texts = host.texts(path);
-  auto list = io::MatcherList::parse(texts);
-  if (!list) throw Failure(Code::bad_config, "parameter \"" + std::string(path) + "\": " + list.error());
-  return std::move(*list);
-}
-
 // In KiB, as the gauge.
 uint64_t rest_below(const Host &host) {
   if (!host.find("rest_below")) return UINT64_MAX;
@@ -44,7 +38,7 @@ ProcessOptions process_options(const Host &host) {
           .kernel_threads = host.boolean("kernel_threads"),
           .active_only = host.boolean("active_only"),
           .tags = host.texts("tags"),
-          .commands = {patterns(host, "command_lines.allow"), patterns(host, "command_lines.redact")},
+          .commands = {io::read_patterns(host, "command_lines.allow"), io::read_patterns(host, "command_lines.redact")},
           .expensive_budget = static_cast<size_t>(host.integer("expensive_budget")),
           .exited = host.boolean("exited"),
           .unattributed = host.boolean("unattributed"),

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
 #include "plugins/shared/protocols/otlp/otlp_reader.h"
 
 namespace atalaya::receive {
@@ -14,32 +14,33 @@ namespace {
 constexpr int kSoon = 1;   // seconds until a queue has room
 constexpr int kLater = 5;  // until a sink works again
 
-void append_count(std::string &out, std::string_view key, uint64_t count) {
-  out += out.empty() ? "{\"" : ",\"";
-  out += key;
-  out += "\":";
-  core::append_integer(out, static_cast<int64_t>(count));
-}
-
 // {"success":N,"failed":M,"errors":[...]}
 std::string account_text(const Request &request, const protocols::Account &account, uint64_t timeouts) {
-  std::string text;
-  append_count(text, "success", account.good - timeouts);
-  append_count(text, "failed", account.failed);
-  if (request.sync_timeout_ms) append_count(text, "timeouts", timeouts);
-  if (request.details) text += ",\"errors\":[" + account.errors + "]";
-  return text + "}";
+  core::JsonWriter json;
+  json.object().key("success").count(account.good - timeouts).key("failed").count(account.failed);
+  if (request.sync_timeout_ms) json.key("timeouts").count(timeouts);
+  if (request.details) json.key("errors").raw("[" + account.errors + "]");
+  return json.end_object().take();
 }
 
 // The answers of BDWatchdog's store: 201, or 422 with the errors.
 Answer stacks_answer(const Request &request, const protocols::Account &account) {
   if (account.failed == 0) return {201, R"({"_status":"OK"})", 0};
   const std::string message = "Insertion failure: " + std::to_string(account.failed) + " document(s) contain(s) error(s)";
-  std::string body = R"({"_status":"ERR","_error":{"code":422,"message":)";
-  core::append_json_string(body, message);
-  body += R"(},"success":)" + std::to_string(account.good) + R"(,"failed":)" + std::to_string(account.failed);
-  if (request.details) body += ",\"_issues\":[" + account.errors + "]";
-  return {422, body + "}", 0};
+  core::JsonWriter json;
+  json.object()
+      .key("_status")
+      .text("ERR")
+      .key("_error")
+      .object()
+      .key("code")
+      .integer(422)
+      .key("message")
+      .text(message)
+      .end_object();
+  json.key("success").count(account.good).key("failed").count(account.failed);
+  if (request.details) json.key("_issues").raw("[" + account.errors + "]");
+  return {422, json.end_object().take(), 0};
 }
 
 // Points that are refused must not be sent again, so the answer to the others is a success.
@@ -68,13 +69,10 @@ std::optional<Answer> Request::answered() {
 }
 
 Answer error_answer(unsigned status, std::string_view message, std::string_view details) {
-  std::string body = "{\"error\":{\"code\":" + std::to_string(status) + ",\"message\":";
-  core::append_json_string(body, message);
-  if (!details.empty()) {
-    body += ",\"details\":";
-    core::append_json_string(body, details);
-  }
-  return {status, body + "}}", 0};
+  core::JsonWriter json;
+  json.object().key("error").object().key("code").integer(status).key("message").text(message);
+  if (!details.empty()) json.key("details").text(details);
+  return {status, json.end_object().end_object().take(), 0};
 }
 
 Answer throttle(std::string_view why, int retry_after) {

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "core/base/files.h"
+#include "core/base/text/text.h"
 
 namespace atalaya::self {
 namespace {
@@ -16,8 +17,7 @@ namespace {
 // The number after "Name:\t" at the beginning of a line.
 std::optional<int64_t> number_of(std::string_view text, std::string_view name) {
   while (!text.empty()) {
-    std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(line.size() < text.size() ? line.size() + 1 : text.size());
+    std::string_view line = core::cut_at(text, '\n');
     if (line.substr(0, name.size()) != name || line.substr(name.size(), 1) != ":") continue;
     line.remove_prefix(std::min(line.find_first_not_of(" \t", name.size() + 1), line.size()));
     int64_t value = 0;

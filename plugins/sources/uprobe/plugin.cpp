@@ -3,9 +3,9 @@
 #include <atalaya/plugin.hpp>
 
 #include <string>
-#include <utility>
 
 #include "plugins/shared/code/probes/regions.h"
+#include "plugins/shared/io/match/patterns.h"
 #include "plugins/sources/uprobe/collector.h"
 #include "plugins/sources/uprobe/uprobe_metrics.h"
 
@@ -13,11 +13,9 @@ namespace atalaya::uprobe {
 namespace {
 
 Options options_of(const Host &host) {
-  auto processes = io::MatcherList::parse(host.texts("processes"));
-  if (!processes) throw Failure(Code::bad_config, "parameter \"processes\": " + processes.error());
   const auto job = host.find("job");
   return {.regions = probes::regions_of(host, "regions"),
-          .processes = std::move(*processes),
+          .processes = io::read_patterns(host, "processes"),
           .job = job ? std::string(job->text()) : std::string(),
           .min_ns = static_cast<uint64_t>(host.integer("min")),
           .max_events = static_cast<uint64_t>(host.integer("max_events"))};

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/now.h"
+#include "plugins/shared/analysis/evidence/statistics.h"
 
 namespace atalaya::alerts {
 namespace {
@@ -220,9 +221,7 @@ std::optional<double> Alerts::median_of(RuleState &state) {
   for (const auto &[key, group] : state.groups)
     if (group.raw) values.push_back(*group.raw);
   if (values.size() < kMinPeers) return std::nullopt;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+  return evidence::at_rank(values, values.size() / 2);
 }
 
 // Combines the values of the group's series to one value, or to a value in % of `per`.

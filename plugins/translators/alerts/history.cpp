@@ -5,6 +5,8 @@
 #include <cmath>
 #include <vector>
 
+#include "plugins/shared/analysis/evidence/statistics.h"
+
 namespace atalaya::alerts {
 
 void History::add(const Rule &rule, int64_t time_ns, double value) {
@@ -92,14 +94,9 @@ std::optional<double> History::anomaly(size_t count) const {
   if (count < kMinValues) return std::nullopt;
   std::vector<double> values;
   for (size_t i = 1; i < count; ++i) values.push_back(slot(i).mean());
-  const auto median = [](std::vector<double> &all) {
-    const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
-    std::nth_element(all.begin(), middle, all.end());
-    return *middle;
-  };
-  const double usual = median(values);
+  const double usual = evidence::at_rank(values, values.size() / 2);
   for (double &value : values) value = std::abs(value - usual);
-  const double distance = std::max(median(values), std::abs(usual) / 100);
+  const double distance = std::max(evidence::at_rank(values, values.size() / 2), std::abs(usual) / 100);
   return distance > 0 ? std::abs(slot(0).mean() - usual) / distance : 0;
 }
 

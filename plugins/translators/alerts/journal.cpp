@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/translators/alerts/journal.h"
 
-#include <charconv>
 #include <cmath>
 
 #include "core/base/text/json.h"
+#include "core/base/text/text.h"
 #include "plugins/shared/io/tail/journal.h"
 
 namespace atalaya::alerts {
@@ -20,9 +20,7 @@ std::string word(std::string_view text) {
 
 bool next_word(std::string_view &line, std::string_view &word) {
   if (line.empty()) return false;
-  const size_t end = std::min(line.find(' '), line.size());
-  word = line.substr(0, end);
-  line.remove_prefix(std::min(end + 1, line.size()));
+  word = core::cut_at(line, ' ');
   return !word.empty();
 }
 
@@ -40,8 +38,9 @@ template <class T>
 bool next_number(std::string_view &line, T &number) {
   std::string_view text;
   if (!next_word(line, text)) return false;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return problem == std::errc() && end == text.data() + text.size();
+  const auto read = core::number_from<T>(text);
+  number = read.value_or(T{});
+  return read.has_value();
 }
 
 bool parse_line(std::string_view line, Kept &kept) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/text/text.h"
+
 namespace atalaya::names {
 namespace {
 
@@ -43,13 +45,6 @@ constexpr size_t kJavaCommandCut = 1023;
 
 bool has_value(std::string_view option) {
   return std::find(kJavaOptionsWithValue.begin(), kJavaOptionsWithValue.end(), option) != kJavaOptionsWithValue.end();
-}
-
-std::string_view next_word(std::string_view &text, char separator) {
-  const size_t end = text.find(separator);
-  const std::string_view word = text.substr(0, end);
-  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  return word;
 }
 
 std::string_view without_module(std::string_view main) {
@@ -118,11 +113,11 @@ JavaProgram program_said(std::string_view main, bool source) {
 // The program from java_command alone. Nothing if its first word may be the start of a path with blanks.
 std::optional<JavaProgram> program_alone(std::string_view java_command, bool source) {
   const bool cut = java_command.size() >= kJavaCommandCut;
-  const std::string_view main = next_word(java_command, ' ');
+  const std::string_view main = core::cut_at(java_command, ' ');
   JavaProgram program = program_said(main, source);
   const bool path = main.starts_with('/') || main.starts_with('.');
   if (program.form == JavaProgram::Form::main_class && path) return std::nullopt;
-  while (!java_command.empty()) program.arguments.push_back(next_word(java_command, ' '));
+  while (!java_command.empty()) program.arguments.push_back(core::cut_at(java_command, ' '));
   if (cut && !program.arguments.empty()) program.arguments.pop_back();
   return program;
 }
@@ -192,7 +187,7 @@ Words words_of(std::string_view command_line, bool cut) {
   Words words;
   while (!command_line.empty()) {
     const bool last = command_line.find('\0') == std::string_view::npos;
-    const std::string_view word = next_word(command_line, '\0');
+    const std::string_view word = core::cut_at(command_line, '\0');
     if (!last || !cut) words.push_back(word);
   }
   // A process that overwrote its arguments with a title has zeros after it.
@@ -233,7 +228,7 @@ std::optional<JavaProgram> java_program(const Words &command_line) {
 std::optional<JavaProgram> java_program(std::string_view java_command, const Words &command_line) {
   // For source files the JVM names its launcher class, then the file.
   const bool source = java_command.starts_with(kSourceLauncher);
-  if (source) next_word(java_command, ' ');
+  if (source) core::cut_at(java_command, ' ');
   if (java_command.empty()) return java_program(command_line);
   for (size_t at = 1; at < command_line.size(); ++at) {
     const auto words = std::span(command_line).subspan(at);

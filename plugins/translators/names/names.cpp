@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <ctime>
 #include <limits>
@@ -14,6 +13,7 @@
 
 #include "core/base/files.h"
 #include "core/base/now.h"
+#include "core/base/text/text.h"
 
 namespace atalaya::names {
 namespace {
@@ -30,9 +30,7 @@ constexpr uint32_t kWindowsBetweenSweeps = 16;
 constexpr uint32_t kCgroupAgain = 1U << kMaxWaitShift;
 
 int32_t pid_of(std::string_view text) {
-  int32_t pid = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pid);
-  return error == std::errc() && end == text.data() + text.size() && pid > 0 ? pid : 0;
+  return std::max(core::number_from<int32_t>(text).value_or(0), 0);
 }
 
 std::shared_ptr<const Rules> make_rules(Host host) {

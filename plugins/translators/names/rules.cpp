@@ -14,15 +14,6 @@ bool is_jvm(std::string_view process) {
   return process == "java" || process == "jsvc";
 }
 
-std::string joined(const Words &words) {
-  std::string text;
-  for (const std::string_view word : words) {
-    if (!text.empty()) text += ' ';
-    text += word;
-  }
-  return text;
-}
-
 // Finds the value of the option: the next word, or the text after its '='.
 std::optional<std::string_view> option_value(const Words &arguments, std::string_view option) {
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -168,7 +159,7 @@ Naming Rules::name_jvm(const JavaProgram &program) const {
 
 std::optional<Naming> Rules::apply(const JvmRule &rule, const JavaProgram &program) {
   if (!rule.main.matches(program.rule_name())) return std::nullopt;
-  if (!rule.arguments.empty() && !rule.arguments.matches(joined(program.arguments))) return std::nullopt;
+  if (!rule.arguments.empty() && !rule.arguments.matches(core::joined(program.arguments, " "))) return std::nullopt;
   auto name = rule.name.empty() ? std::string(program.short_name()) : fill(rule, rule.name, program);
   if (!name || !proper(*name)) return std::nullopt;
   Naming naming{std::move(*name), {}};

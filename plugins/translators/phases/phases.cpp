@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/now.h"
+#include "plugins/shared/io/match/patterns.h"
 #include "plugins/shared/store/store.h"
 
 namespace atalaya::phases {
@@ -14,12 +15,6 @@ namespace {
 
 // A process has ended after this number of windows without samples.
 constexpr int64_t kEndedWindows = 5;
-
-io::MatcherList patterns_of(Host host, std::string_view name) {
-  auto parsed = io::MatcherList::parse(host.texts(name));
-  if (!parsed) throw Failure(Code::bad_config, "parameter \"" + std::string(name) + "\": " + parsed.error());
-  return *parsed;
-}
 
 Group group_of(const std::string &name, std::string_view pattern) {
   auto matcher = io::Matcher::parse(pattern);
@@ -64,7 +59,7 @@ PhasesTranslator::Names::Names(Host from)
 PhasesTranslator::PhasesTranslator(Host host)
     : host_(host),
       names_(host),
-      processes_filter_(patterns_of(host, "processes")),
+      processes_filter_(io::read_patterns(host, "processes")),
       key_(host.text("key") == "stack" ? Key::stack : Key::function),
       store_(host.find("store") ? host.text("store") : ""),
       likeness_{host.number("similarity"), host.number("rare")},

@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t kMaxImport = size_t{64} << 20;
 
-std::vector<LearnedRun> learned(const PhasesOptions &args, query::Reading &reading, PhaseDatabase &database) {
+std::vector<LearnedRun> learned(const PhasesOptions &args, command_line::Reading &reading, PhaseDatabase &database) {
   auto traces = read_traces(*reading.store, args.wanted(reading.range), args.key, args.groups, database.symbols(), reading.budget);
   std::erase_if(traces, [&](const ProcessTrace &one) { return one.trace.size() < 2 * args.min_length; });
   return learn(std::move(traces), args.key, {database.likeness(), args.min_length}, database);
@@ -62,23 +62,23 @@ std::vector<ProgramRun> runs_of(const std::vector<LearnedRun> &learned) {
 
 }  // namespace
 
-int learn_phases(const PhasesOptions &args, query::Reading &reading, PhaseDatabase &database) {
+int learn_phases(const PhasesOptions &args, command_line::Reading &reading, PhaseDatabase &database) {
   std::set<ProgramPhase> known;
   for (const KnownPhase &phase : database.phases()) known.insert({phase.application, phase.id});
   const std::vector<LearnedRun> runs = learned(args, reading, database);
   if (runs.empty()) return nothing("stacks of a process with " + std::to_string(2 * args.min_length) + " samples", reading.range);
   const auto recognised = read_runs(*reading.store, args.wanted(reading.range), database, reading.budget);
   const std::vector<SpanToWrite> spans = new_spans(runs, recognised, known, database);
-  if (!args.dry_run) write_spans(args.host, query::one_store(args.options), spans);
+  if (!args.dry_run) write_spans(args.host, command_line::one_store(args.options), spans);
   size_t occurrences = 0;
   for (const LearnedRun &run : runs) occurrences += run.occurrences.size();
   std::printf("%zu runs, %zu occurrences, %zu new phases\n", runs.size(), occurrences, database.phases().size() - known.size());
   std::fputs(phases_table(database, runs_of(runs)).c_str(), stdout);
-  if (!args.file.empty()) query::write_output(args.file, picture_of(runs.back(), database));
+  if (!args.file.empty()) command_line::write_output(args.file, picture_of(runs.back(), database));
   return 0;
 }
 
-int show_phases(const PhasesOptions &args, query::Reading &reading, PhaseDatabase &database) {
+int show_phases(const PhasesOptions &args, command_line::Reading &reading, PhaseDatabase &database) {
   const auto runs = read_runs(*reading.store, args.wanted(reading.range), database, reading.budget);
   if (!args.file.empty()) {
     const auto all = learned(args, reading, database);
@@ -86,18 +86,18 @@ int show_phases(const PhasesOptions &args, query::Reading &reading, PhaseDatabas
     const auto last = std::max_element(all.begin(), all.end(), [](const LearnedRun &a, const LearnedRun &b) {
       return a.trace.trace.time_ns(0) < b.trace.trace.time_ns(0);
     });
-    query::write_output(args.file, picture_of(*last, database));
+    command_line::write_output(args.file, picture_of(*last, database));
     return 0;
   }
   if (runs.empty()) return nothing("phases", reading.range);
-  query::write_output({}, args.json ? phases_json(database, runs) : phases_table(database, runs) + "\n" + runs_table(runs));
+  command_line::write_output({}, args.json ? phases_json(database, runs) : phases_table(database, runs) + "\n" + runs_table(runs));
   return 0;
 }
 
-int export_phases(const PhasesOptions &args, query::Reading &reading, PhaseDatabase &database) {
+int export_phases(const PhasesOptions &args, command_line::Reading &reading, PhaseDatabase &database) {
   if (database.phases().empty()) return nothing("phases", {});
   add_statistics(database, read_runs(*reading.store, args.wanted({}), database, reading.budget));
-  query::write_output(args.file.empty() ? "-" : args.file, database.exported());
+  command_line::write_output(args.file.empty() ? "-" : args.file, database.exported());
   return 0;
 }
 
@@ -108,7 +108,7 @@ int import_phases(const PhasesOptions &args, const std::string &path) {
   if (const core::Status status = database.import(text.value()); !status) throw query::Wrong(path + ": " + status.error());
   std::vector<SpanToWrite> spans;
   for (const KnownPhase &phase : database.phases()) spans.push_back(definition_of(phase, "", database.symbols(), core::realtime()));
-  write_spans(args.host, query::one_store(args.options), spans);
+  write_spans(args.host, command_line::one_store(args.options), spans);
   std::fprintf(stderr, "imported %zu phases\n", spans.size());
   return 0;
 }

@@ -72,7 +72,7 @@ std::string verdict_text(const ProgramRun &run, const Verdict &verdict, const Ph
   return text + anomalies_text(run, verdict.anomalies, database);
 }
 
-void write_verdict(io::JsonWriter &json, const ProgramRun &run, size_t normal_runs, const Verdict &verdict,
+void write_verdict(core::JsonWriter &json, const ProgramRun &run, size_t normal_runs, const Verdict &verdict,
                    const PhaseDatabase &database) {
   open_run(json, run).key("normal_runs").count(normal_runs).key("compared").count(verdict.compared);
   json.key("without_model").count(verdict.without_model).key("unknown").list();

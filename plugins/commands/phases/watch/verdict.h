@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "core/base/text/json_writer.h"
 #include "plugins/shared/analysis/phases/database.h"
 #include "plugins/shared/analysis/phases/models/models.h"
-#include "plugins/shared/io/json/json_writer.h"
 
 namespace atalaya::phases {
 
@@ -24,7 +24,7 @@ std::optional<Rise> largest_rise(const std::string &process, const Step &step, c
 std::string anomalies_text(const ProgramRun &run, const std::vector<Anomaly> &anomalies, const PhaseDatabase &database);
 std::string verdict_text(const ProgramRun &run, const Verdict &verdict, const PhaseDatabase &database);
 // Writes an element of the JSON list of runs.
-void write_verdict(io::JsonWriter &json, const ProgramRun &run, size_t normal_runs, const Verdict &verdict,
+void write_verdict(core::JsonWriter &json, const ProgramRun &run, size_t normal_runs, const Verdict &verdict,
                    const PhaseDatabase &database);
 
 }  // namespace atalaya::phases

@@ -70,7 +70,8 @@ class StoredRuns final : public WatchedRuns {
 
 }  // namespace
 
-int watch_phases(const PhasesOptions &args, query::Reading &reading, const PhaseDatabase &database, Interruption &interruption) {
+int watch_phases(const PhasesOptions &args, command_line::Reading &reading, const PhaseDatabase &database,
+                 Interruption &interruption) {
   constexpr int64_t kHour = 3'600'000'000'000;
   StoredRuns runs(args, *reading.store, args.training_range(reading, reading.now_ns), database);
   Watcher watcher(database, runs);

@@ -4,11 +4,11 @@
 #include <simdjson.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include "core/base/now.h"
-#include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
+#include "core/base/text/text.h"
 #include "plugins/commands/serve/http/parts.h"
 #include "plugins/commands/serve/mcp/mcp.h"
 #include "plugins/commands/serve/opentsdb/opentsdb.h"
@@ -49,9 +49,8 @@ bool is_of_cpus(const store::Stack &stack) {
 
 size_t limit_of(const std::string &text, size_t otherwise) {
   if (text.empty()) return otherwise;
-  size_t limit = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit);
-  if (error != std::errc() || end != text.data() + text.size() || limit == 0) throw Wrong("\"" + text + "\" is not a count");
+  const size_t limit = core::number_from<size_t>(text).value_or(0);
+  if (limit == 0) throw Wrong("\"" + text + "\" is not a count");
   return limit;
 }
 
@@ -211,13 +210,13 @@ Answer Api::query(const Request &request) {
 
 // All metrics with their declarations.
 Answer Api::metrics() {
-  std::string out = "[";
+  core::JsonWriter json;
+  json.list();
   for (const auto &[metric, info] : store().catalogue()) {
-    core::append_json_string(out += out.size() > 1 ? ",{\"metric\":" : "{\"metric\":", metric);
-    query::append_info(out, info.get());
-    out += "}";
+    command_line::write_info(json.object().key("metric").text(metric), info.get());
+    json.end_object();
   }
-  return {200, out + "]"};
+  return {200, json.end_list().take()};
 }
 
 Answer Api::suggest(const Request &request) {
@@ -246,17 +245,15 @@ Answer Api::lookup(const Request &request) {
   const query::Query wanted = read_lookup(m);
   const size_t most = limit_of(argument_of(request, "limit"), 25);
   const auto found = store().series({wanted.metrics, wanted.tags, {}}, limits_.series);
-  std::string out = "{\"type\":\"LOOKUP\",\"metric\":";
-  core::append_json_string(out, m.substr(0, m.find('{')));
-  out += ",\"limit\":" + std::to_string(most) + ",\"time\":0,\"startIndex\":0,\"totalResults\":" + std::to_string(found.size()) +
-         ",\"results\":[";
+  core::JsonWriter json;
+  json.object().key("type").text("LOOKUP").key("metric").text(m.substr(0, m.find('{'))).key("limit").count(most);
+  json.key("time").integer(0).key("startIndex").integer(0).key("totalResults").count(found.size()).key("results").list();
   for (size_t i = 0; i < std::min(most, found.size()); ++i) {
-    core::append_json_string(out += i > 0 ? ",{\"metric\":" : "{\"metric\":", found[i].metric);
-    query::append_tags(out += ",\"tags\":", found[i].tags);
-    query::append_info(out, found[i].info.get());
-    out += ",\"tsuid\":\"\"}";
+    json.object().key("metric").text(found[i].metric).key("tags").members(found[i].tags);
+    command_line::write_info(json, found[i].info.get());
+    json.key("tsuid").text("").end_object();
   }
-  return {200, out + "]}"};
+  return {200, json.end_list().end_object().take()};
 }
 
 Answer Api::stacks(const Request &request) {
@@ -299,7 +296,7 @@ Answer Api::experiments(const Request &request) {
   return {204, ""};
 }
 
-query::ExperimentLog Api::log() const {
+experiments::ExperimentLog Api::log() const {
   if (stores_.size() > 1) throw Wrong("this server reads several stores; write experiments to a server of one, or by the command");
   return {host_, stores_.empty() ? "" : stores_.front()};
 }
@@ -309,21 +306,22 @@ Answer Api::list_experiments(const Request &request, bool workloads, const std::
   const std::string wanted = !name.empty() ? name : where.empty() ? "" : body_text(where, "experiment_id");
   const std::string user = where.empty() ? "" : body_text(where, "username");
   const std::string workload = where.empty() ? "" : body_text(where, "test_name");
-  std::string items;
+  core::JsonWriter json;
+  json.object().key("_items").list();
   size_t count = 0;
-  for (const query::Experiment &one : query::experiments(store(), wanted)) {
+  for (const experiments::Experiment &one : experiments::experiments(store(), wanted)) {
     if (one.workload.empty() == workloads) continue;
     if ((!user.empty() && one.user != user) || (!workload.empty() && one.workload != workload)) continue;
-    items += (count++ > 0 ? "," : "") + query::reference_document(one);
+    json.raw(experiments::reference_document(one));
+    ++count;
   }
   if (!name.empty() && count == 0) return error_answer(404, "experiment not found");
-  const std::string total = std::to_string(count);
-  return {200, "{\"_items\":[" + items + "],\"_links\":{},\"_meta\":{\"page\":1,\"max_results\":" + total + ",\"total\":" + total +
-                   "}}"};
+  json.end_list().key("_links").object().end_object().key("_meta").object().key("page").integer(1);
+  return {200, json.key("max_results").count(count).key("total").count(count).end_object().end_object().take()};
 }
 
 Answer Api::put_experiments(const Request &request) {
-  const auto read = query::read_experiments(request.body, core::realtime());
+  const auto read = experiments::read_experiments(request.body, core::realtime());
   log().put(read);
   return {201, R"({"_status":"OK"})"};
 }

@@ -43,7 +43,7 @@ class Api {
   Answer experiments(const Request &request);
 
   // The log of experiments of the store. Throws Wrong if several stores are read.
-  query::ExperimentLog log() const;
+  experiments::ExperimentLog log() const;
   Answer success(const std::string &data);  // in Prometheus' format, with a warning if parts of the store are damaged
   Answer query(const Request &request);
   Answer metrics();

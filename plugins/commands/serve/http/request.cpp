@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
+#include "core/base/text/text.h"
 #include "plugins/shared/analysis/command_line/render.h"
 
 namespace atalaya::serve {
@@ -59,8 +60,7 @@ bool Request::flag(std::string_view name) const {
 
 bool read_form(std::string_view body, std::vector<std::pair<std::string, std::string>> &arguments) {
   while (!body.empty()) {
-    const std::string_view pair = body.substr(0, body.find('&'));
-    body.remove_prefix(std::min(pair.size() + 1, body.size()));
+    const std::string_view pair = core::cut_at(body, '&');
     if (pair.empty()) continue;
     const size_t equals = std::min(pair.find('='), pair.size());
     const auto key = decoded(pair.substr(0, equals));
@@ -71,18 +71,12 @@ bool read_form(std::string_view body, std::vector<std::pair<std::string, std::st
   return true;
 }
 
-std::string list_json(const std::vector<std::string> &texts) {
-  std::string out;
-  query::append_list(out, texts);
-  return out;
-}
-
 Answer error_answer(unsigned status, std::string_view message) {
+  core::JsonWriter json;
+  json.object().key("error").object().key("code").integer(status).key("message").text(message).end_object().end_object();
   Answer answer;
   answer.status = status;
-  answer.body = "{\"error\":{\"code\":" + std::to_string(status) + ",\"message\":";
-  core::append_json_string(answer.body, message);
-  answer.body += "}}";
+  answer.body = json.take();
   return answer;
 }
 

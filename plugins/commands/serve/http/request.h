@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/text/json_writer.h"
+
 namespace atalaya::store {
 class Store;
 }
@@ -51,7 +53,10 @@ struct Answer {
 bool read_form(std::string_view body, std::vector<std::pair<std::string, std::string>> &arguments);
 
 // A JSON array of the texts: ["text",..]
-std::string list_json(const std::vector<std::string> &texts);
+template <class Texts>
+std::string list_json(const Texts &texts) {
+  return core::JsonWriter().texts(texts).take();
+}
 // An error in OpenTSDB's format: {"error":{"code":..,"message":..}}
 Answer error_answer(unsigned status, std::string_view message);
 

@@ -7,8 +7,8 @@
 #include <array>
 #include <optional>
 
+#include "core/base/text/json_writer.h"
 #include "plugins/commands/serve/mcp/mcp_tools.h"
-#include "plugins/shared/io/json/json_writer.h"
 
 namespace atalaya::serve {
 namespace {
@@ -34,7 +34,7 @@ struct Refused {
 };
 
 std::string error_json(std::string_view id, const Refused &refused) {
-  io::JsonWriter json;
+  core::JsonWriter json;
   json.object().key("jsonrpc").text("2.0").key("id").raw(id);
   json.key("error").object().key("code").integer(static_cast<int64_t>(refused.fault)).key("message").text(refused.why);
   return json.end_object().end_object().take();
@@ -66,7 +66,17 @@ class Message {
     if (!is_call && !is_answer()) return error({Fault::request, "jsonrpc or method is missing"});
     if (!is_call || is_notification_) return "";
     try {
-      return "{\"jsonrpc\":\"2.0\",\"id\":" + id_ + ",\"result\":" + result(method) + "}";
+      const std::string result = this->result(method);
+      return core::JsonWriter()
+          .object()
+          .key("jsonrpc")
+          .text("2.0")
+          .key("id")
+          .raw(id_)
+          .key("result")
+          .raw(result)
+          .end_object()
+          .take();
     } catch (const Refused &refused) {
       return error(refused);
     }
@@ -76,7 +86,7 @@ class Message {
   std::string result(std::string_view method) {
     if (method == "initialize") return initialize();
     if (method == "ping") return "{}";
-    if (method == "tools/list") return "{\"tools\":" + mcp_tools_json() + "}";
+    if (method == "tools/list") return core::JsonWriter().object().key("tools").raw(mcp_tools_json()).end_object().take();
     if (method == "tools/call") return call();
     throw Refused{Fault::method, "unknown method \"" + std::string(method) + "\""};
   }
@@ -86,7 +96,7 @@ class Message {
     if (root_["params"]["protocolVersion"].get(wanted) != simdjson::SUCCESS)
       throw Refused{Fault::params, "params.protocolVersion is missing"};
     const auto *known = std::find(kVersions.begin(), kVersions.end(), wanted);
-    io::JsonWriter json;
+    core::JsonWriter json;
     json.object().key("protocolVersion").text(known == kVersions.end() ? kVersions.front() : *known);
     json.key("capabilities").object().key("tools").object().end_object().end_object();
     json.key("serverInfo").object().key("name").text("atalaya").key("version").text(version_).end_object();
@@ -111,7 +121,7 @@ class Message {
                    true);
   }
   static std::string content(std::string_view text, bool is_error) {
-    io::JsonWriter json;
+    core::JsonWriter json;
     json.object().key("content").list().object().key("type").text("text").key("text").text(text).end_object().end_list();
     return json.key("isError").boolean(is_error).end_object().take();
   }

@@ -9,20 +9,15 @@
 #include <cerrno>
 #include <string_view>
 
+#include "core/base/files.h"
+
 namespace atalaya::serve {
 namespace {
 
 constexpr size_t kMaxMessage = size_t{1} << 20;  // equal to the limit of a body over HTTP
 
 bool write_line(int fd, std::string text) {
-  text += '\n';
-  for (std::string_view left = text; !left.empty();) {
-    const ssize_t written = ::write(fd, left.data(), left.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    left.remove_prefix(static_cast<size_t>(written));
-  }
-  return true;
+  return core::write_all(fd, text += '\n') == 0;
 }
 
 class Lines {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/text/json_writer.h"
 #include "core/base/text/text.h"
-#include "plugins/shared/io/json/json_writer.h"
 
 namespace atalaya::serve {
 namespace {
@@ -102,7 +102,7 @@ struct Default {
 constexpr std::array kDefaults = {Default{"series", "points", "60"}, Default{"processes", "limit", "20"},
                                   Default{"job", "limit", "0"}};
 
-void write_param(io::JsonWriter &json, const McpParam &param) {
+void write_param(core::JsonWriter &json, const McpParam &param) {
   json.key(param.name).object();
   if (param.type == Type::texts)
     json.key("type").text("array").key("items").object().key("type").text("string").end_object();
@@ -111,7 +111,7 @@ void write_param(io::JsonWriter &json, const McpParam &param) {
   json.key("description").text(param.summary).end_object();
 }
 
-void write_schema(io::JsonWriter &json, const McpTool &tool) {
+void write_schema(core::JsonWriter &json, const McpTool &tool) {
   json.object().key("type").text("object").key("properties").object();
   for (const McpParam &param : tool.params) write_param(json, param);
   json.end_object().key("required").list();
@@ -157,7 +157,7 @@ const McpTool *mcp_tool(std::string_view name) {
 }
 
 std::string mcp_tools_json() {
-  io::JsonWriter json;
+  core::JsonWriter json;
   json.list();
   for (const McpTool &tool : kTools) {
     json.object().key("name").text(tool.name).key("description").text(tool.summary);

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 
 #include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
 #include "core/base/text/suggest.h"
 #include "core/base/text/text.h"
 #include "plugins/shared/analysis/command_line/render.h"
@@ -85,11 +85,9 @@ void add_tag(Query &query, const std::string &key, const std::string &value, boo
 }
 
 double number_of(const std::string &text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(number))
-    throw Wrong(core::in_quotes(text) + " is not a number");
-  return number;
+  const auto number = core::number_from<double>(text);
+  if (!number || !std::isfinite(*number)) throw Wrong(core::in_quotes(text) + " is not a number");
+  return *number;
 }
 
 // Parses "rate", "rate{counter}", "rate{counter,100,10}" and "rate{dropcounter}".
@@ -226,9 +224,11 @@ OpenTsdbQuestion read_body(const std::string &body, int64_t now_ns) {
   return question;
 }
 
-void append_value(std::string &out, const query::Answer &answer, const query::Point &point, query::Fill fill) {
-  if (std::isfinite(point.value)) return query::append_value(out, answer, point);
-  out += fill == query::Fill::null ? "null" : "\"NaN\"";
+std::string value_text(const query::Answer &answer, const query::Point &point, query::Fill fill) {
+  if (!std::isfinite(point.value)) return fill == query::Fill::null ? "null" : "\"NaN\"";
+  std::string text;
+  command_line::append_value(text, answer, point);
+  return text;
 }
 
 }  // namespace
@@ -276,29 +276,27 @@ OpenTsdbQuestion read_opentsdb(const Request &request, int64_t now_ns) {
 }
 
 std::string opentsdb_json(const std::vector<query::Answer> &answers, query::Fill fill, const OpenTsdbQuestion &question) {
-  std::string out;
+  core::JsonWriter json;
   const int64_t unit = question.milliseconds ? 1'000'000 : 1'000'000'000;
   for (const query::Answer &answer : answers) {
-    core::append_json_string(out += out.empty() ? "{\"metric\":" : ",{\"metric\":", answer.metric);
-    query::append_tags(out += ",\"tags\":", answer.tags);
-    query::append_list(out += ",\"aggregateTags\":", answer.aggregated_tags);
-    query::append_info(out, answer.info.get());
-    query::append_coverage(out, answer);
-    out += question.arrays ? ",\"dps\":[" : ",\"dps\":{";
+    json.object().key("metric").text(answer.metric).key("tags").members(answer.tags);
+    json.key("aggregateTags").texts(answer.aggregated_tags);
+    command_line::write_info(json, answer.info.get());
+    command_line::write_coverage(json, answer);
+    json.key("dps").raw(question.arrays ? "[" : "{");
     for (size_t i = 0; i < answer.points.size(); ++i) {
       const int64_t time = answer.points[i].time_ns / unit;
       // Of several points with the same time in this format, the last one counts.
       if (i + 1 < answer.points.size() && answer.points[i + 1].time_ns / unit == time) continue;
-      if (out.back() != '[' && out.back() != '{') out += ',';
-      out += question.arrays ? "[" : "\"";
-      core::append_integer(out, time);
-      out += question.arrays ? "," : "\":";
-      append_value(out, answer, answer.points[i], fill);
-      if (question.arrays) out += ']';
+      const std::string value = value_text(answer, answer.points[i], fill);
+      if (question.arrays)
+        json.list().integer(time).raw(value).end_list();
+      else
+        json.key(time).raw(value);
     }
-    out += question.arrays ? "]}" : "}}";
+    (question.arrays ? json.end_list() : json.end_object()).end_object();
   }
-  return out;
+  return json.take();
 }
 
 }  // namespace atalaya::serve

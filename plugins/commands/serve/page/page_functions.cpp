@@ -5,10 +5,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/base/text/json_writer.h"
 #include "plugins/commands/serve/page/page_api.h"
 #include "plugins/commands/serve/page/page_stacks.h"
 #include "plugins/shared/analysis/flamegraph/stored.h"
-#include "plugins/shared/io/json/json_writer.h"
 
 namespace atalaya::serve {
 namespace {
@@ -44,7 +44,7 @@ FunctionTimes function_times(const flamegraph::Tree &tree, uint32_t group_depth)
   return times;
 }
 
-void write_functions(io::JsonWriter &json, const FunctionTimes &times, size_t limit) {
+void write_functions(core::JsonWriter &json, const FunctionTimes &times, size_t limit) {
   std::vector<std::pair<std::string_view, FunctionTime>> order(times.begin(), times.end());
   std::sort(order.begin(), order.end(), [](const auto &a, const auto &b) {
     return a.second.self != b.second.self ? a.second.self > b.second.self : a.first < b.first;
@@ -56,7 +56,7 @@ void write_functions(io::JsonWriter &json, const FunctionTimes &times, size_t li
   json.end_list();
 }
 
-void write_stacks(io::JsonWriter &json, const flamegraph::Tree &tree, size_t limit) {
+void write_stacks(core::JsonWriter &json, const flamegraph::Tree &tree, size_t limit) {
   std::vector<uint32_t> leaves;
   for (uint32_t number = 1; number < tree.size(); ++number)
     if (tree.node(number).self[0] > 0) leaves.push_back(number);
@@ -84,7 +84,7 @@ std::string page_functions(PageCall &call) {
   flamegraph::add_stored(tree, flamegraph::Side::shown, call.store, wanted, range, call.budget);
   tree.finish();
   const double total = tree.root().shown();
-  io::JsonWriter json;
+  core::JsonWriter json;
   json.object().key("unit").text(wanted.counts_time() ? "ns" : "samples").key("total").number(total);
   json.key("reason").text_or_null(total > 0 ? "" : "no stacks" + flamegraph::why_nothing(call.store, wanted, range, call.budget));
   write_functions(json, function_times(tree, wanted.group_depth()), limit);

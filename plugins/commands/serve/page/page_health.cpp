@@ -3,8 +3,8 @@
 #include <simdjson.h>
 
 #include "core/base/status_socket.h"
+#include "core/base/text/json_writer.h"
 #include "plugins/commands/serve/page/page_api.h"
-#include "plugins/shared/io/json/json_writer.h"
 
 namespace atalaya::serve {
 namespace {
@@ -35,7 +35,7 @@ std::string socket_of(const PageCall &call) {
 
 // Writes NAME: the answer or null, and "reason": the reason for null.
 std::string answer_of(std::string_view name, const core::Result<std::string> &answer, bool known, std::string_view reason) {
-  io::JsonWriter json;
+  core::JsonWriter json;
   json.object().key(name);
   if (known)
     json.raw(std::string_view(answer.value()).substr(0, answer.value().find_last_not_of('\n') + 1));

@@ -8,12 +8,12 @@
 #include <set>
 #include <vector>
 
+#include "core/base/text/json_writer.h"
 #include "plugins/commands/serve/page/page_api.h"
 #include "plugins/shared/analysis/jobs/findings/analyse.h"
 #include "plugins/shared/analysis/jobs/read/read_jobs.h"
 #include "plugins/shared/analysis/jobs/schedule/critical_path.h"
 #include "plugins/shared/analysis/jobs/schedule/what_if.h"
-#include "plugins/shared/io/json/json_writer.h"
 
 namespace atalaya::serve {
 namespace {
@@ -53,7 +53,7 @@ std::vector<JobExtent> extents_of(const JobData &data) {
   return extents;
 }
 
-void write_end(io::JsonWriter &json, bool open, int64_t to_ns) {
+void write_end(core::JsonWriter &json, bool open, int64_t to_ns) {
   json.key("to");
   if (open)
     json.null();
@@ -61,7 +61,7 @@ void write_end(io::JsonWriter &json, bool open, int64_t to_ns) {
     json.milliseconds(to_ns);
 }
 
-void write_job(io::JsonWriter &json, const JobData &data, size_t index, const JobExtent &extent) {
+void write_job(core::JsonWriter &json, const JobData &data, size_t index, const JobExtent &extent) {
   const jobs::Job &job = data.jobs[index];
   const std::string_view state = extent.open ? "running" : jobs::outcome_text(job.outcome);
   json.object().key("id").text(data.name(job.id)).key("name").text_or_null(data.name(job.name));
@@ -70,7 +70,7 @@ void write_job(io::JsonWriter &json, const JobData &data, size_t index, const Jo
   json.key("state").text_or_null(state).key("tasks").count(extent.tasks).end_object();
 }
 
-void write_phases(io::JsonWriter &json, const JobData &data, uint32_t task, size_t &next) {
+void write_phases(core::JsonWriter &json, const JobData &data, uint32_t task, size_t &next) {
   json.key("phases").list();
   for (; next < data.phases.size() && data.phases[next].task <= task; ++next) {
     const jobs::Phase &phase = data.phases[next];
@@ -82,7 +82,7 @@ void write_phases(io::JsonWriter &json, const JobData &data, uint32_t task, size
   json.end_list();
 }
 
-void write_task(io::JsonWriter &json, const Analysis &all, uint32_t index, bool on_path, size_t &next_phase) {
+void write_task(core::JsonWriter &json, const Analysis &all, uint32_t index, bool on_path, size_t &next_phase) {
   const JobData &data = all.data;
   const jobs::Task &task = data.tasks[index];
   json.object().key("id").text(task.task()).key("attempt").text_or_null(task.attempt());
@@ -102,7 +102,7 @@ void write_task(io::JsonWriter &json, const Analysis &all, uint32_t index, bool 
 }
 
 // A step of the critical path; a gap has no task.
-void write_step(io::JsonWriter &json, const JobData &data, const jobs::PathStep &step) {
+void write_step(core::JsonWriter &json, const JobData &data, const jobs::PathStep &step) {
   const jobs::Task &task = data.tasks[step.task];
   const bool is_task = step.kind == jobs::PathStep::Kind::task;
   json.object().key("task").text_or_null(!is_task ? "" : task.attempt().empty() ? task.task() : task.attempt());
@@ -111,7 +111,7 @@ void write_step(io::JsonWriter &json, const JobData &data, const jobs::PathStep 
 }
 
 // The parts of the critical path add up to the duration of the job.
-void write_path(io::JsonWriter &json, const JobData &data, uint32_t job, const std::optional<jobs::CriticalPath> &path) {
+void write_path(core::JsonWriter &json, const JobData &data, uint32_t job, const std::optional<jobs::CriticalPath> &path) {
   json.key("path");
   if (!path) {
     json.null();
@@ -140,7 +140,7 @@ std::set<uint32_t> tasks_of(const std::optional<jobs::CriticalPath> &path) {
 }
 
 // Tasks in the two lowest grades.
-void write_slow_nodes(io::JsonWriter &json, const Analysis &all) {
+void write_slow_nodes(core::JsonWriter &json, const Analysis &all) {
   std::map<std::string, size_t> nodes;
   for (size_t i = 0; i < all.data.tasks.size(); ++i)
     if (!std::isnan(all.speeds[i]) && all.grades[i] <= jobs::Grade::lower) ++nodes[all.data.name(all.data.tasks[i].host)];
@@ -153,7 +153,7 @@ void write_slow_nodes(io::JsonWriter &json, const Analysis &all) {
   json.end_list();
 }
 
-void write_findings(io::JsonWriter &json, const Analysis &all) {
+void write_findings(core::JsonWriter &json, const Analysis &all) {
   json.key("findings").list();
   for (const jobs::Finding &finding : all.findings) {
     json.object().key("text").text(finding.summary).key("node").text_or_null(all.data.name(finding.host)).key("evidence").list();
@@ -176,7 +176,7 @@ std::string page_jobs(PageCall &call) {
   // The latest first.
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return extents[a].from_ns > extents[b].from_ns; });
   order.resize(std::min(order.size(), kMaxJobs));
-  io::JsonWriter json;
+  core::JsonWriter json;
   json.list();
   for (const size_t i : order) write_job(json, data, i, extents[i]);
   return json.end_list().take();
@@ -193,7 +193,7 @@ std::string page_job(PageCall &call) {
       std::find_if(all.data.jobs.begin(), all.data.jobs.end(), [&](const jobs::Job &one) { return all.data.name(one.id) == id; });
   if (job == all.data.jobs.end()) throw query::Wrong("job " + id + " has no tasks");
   const auto index = static_cast<size_t>(job - all.data.jobs.begin());
-  io::JsonWriter json;
+  core::JsonWriter json;
   write_job(json.object().key("job"), all.data, index, extents[index]);
   const auto path = jobs::critical_path(all.data, static_cast<uint32_t>(index));
   write_path(json, all.data, static_cast<uint32_t>(index), path);

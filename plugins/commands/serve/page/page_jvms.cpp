@@ -2,22 +2,22 @@
 // The JVMs of all hosts, their functions, and one function: the data of the command jvms.
 #include <algorithm>
 
+#include "core/base/text/json_writer.h"
 #include "plugins/commands/serve/page/page_api.h"
 #include "plugins/shared/analysis/jvms/frames.h"
 #include "plugins/shared/analysis/jvms/gather.h"
-#include "plugins/shared/io/json/json_writer.h"
 
 namespace atalaya::serve {
 namespace {
 
 constexpr size_t kMaxJvms = 1000;
 
-void write_function(io::JsonWriter &json, const jvms::Function &function) {
+void write_function(core::JsonWriter &json, const jvms::Function &function) {
   json.object().key("name").text(function.name).key("self").number(function.self).key("self_share").number(function.self_share);
   json.key("samples").number(function.samples).key("samples_share").number(function.samples_share).end_object();
 }
 
-void write_jvms(io::JsonWriter &json, const std::vector<jvms::Jvm> &all) {
+void write_jvms(core::JsonWriter &json, const std::vector<jvms::Jvm> &all) {
   json.key("jvms").list();
   for (size_t i = 0; i < std::min(all.size(), kMaxJvms); ++i) {
     const jvms::Jvm &jvm = all[i];
@@ -28,7 +28,7 @@ void write_jvms(io::JsonWriter &json, const std::vector<jvms::Jvm> &all) {
   json.end_list();
 }
 
-void write_detail(io::JsonWriter &json, const jvms::Detail &detail) {
+void write_detail(core::JsonWriter &json, const jvms::Detail &detail) {
   json.object().key("name").text(detail.function.name).key("trace").list();
   if (detail.exemplar)
     for (const std::string &line : detail.exemplar->lines) json.text(line);
@@ -51,7 +51,7 @@ std::string page_jvms(PageCall &call) {
   const auto top = static_cast<size_t>(page_count(call.request, "top", 20, 1, 1000));
   const std::vector<store::TagFilter> tags = page_filters(call.request);
   const jvms::Overview overview = jvms::overview_of(call.store, tags, call.range(), call.budget);
-  io::JsonWriter json;
+  core::JsonWriter json;
   json.object().key("count").count(overview.jvms.size()).key("reporting").count(overview.reporting);
   json.key("rate_hz").number(overview.rate).key("functions").list();
   for (const jvms::Function &function : jvms::first_of(overview.functions, top)) write_function(json, function);

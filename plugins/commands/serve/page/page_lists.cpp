@@ -6,12 +6,12 @@
 #include <set>
 
 #include "core/base/sample/span_end.h"
+#include "core/base/text/json_writer.h"
 #include "plugins/commands/serve/page/page_api.h"
 #include "plugins/commands/serve/page/page_files.h"
 #include "plugins/commands/serve/page/page_spans.h"
 #include "plugins/shared/analysis/command_line/render.h"
 #include "plugins/shared/analysis/experiments/experiments.h"
-#include "plugins/shared/io/json/json_writer.h"
 #include "plugins/shared/store/catalogue.h"
 #include "plugins/shared/store/query/engine.h"
 #include "plugins/shared/store/query/pieces.h"
@@ -44,7 +44,7 @@ bool add_tags(const store::Series &series, TagValues &values) {
   return more;
 }
 
-void write_extent(io::JsonWriter &json, PageCall &call) {
+void write_extent(core::JsonWriter &json, PageCall &call) {
   const auto extent = call.request.flag("extent") ? call.store.extent(call.now_ns) : std::nullopt;
   if (extent)
     json.key("from").milliseconds(extent->from_ns).key("to").milliseconds(extent->to_ns);
@@ -52,16 +52,14 @@ void write_extent(io::JsonWriter &json, PageCall &call) {
     json.key("from").null().key("to").null();
 }
 
-void write_span(io::JsonWriter &json, const store::Span &span, std::string_view kind, int64_t now_ns) {
+void write_span(core::JsonWriter &json, const store::Span &span, std::string_view kind, int64_t now_ns) {
   const bool open = span.duration_ns < 0;
   json.object().key("kind").text(kind).key("name").text(span.name).key("from").milliseconds(span.start_ns);
   json.key("to")
       .milliseconds(open ? std::max(now_ns, span.start_ns) : core::end_of(span.start_ns, span.duration_ns))
       .key("open")
       .boolean(open);
-  std::string tags;
-  query::append_tags(tags, span.tags);
-  json.key("tags").raw(tags).key("fields").object();
+  json.key("tags").members(span.tags).key("fields").object();
   for (const store::Field &field : span.fields) {
     json.key(field.name);
     if (field.is_count)
@@ -76,7 +74,7 @@ void write_span(io::JsonWriter &json, const store::Span &span, std::string_view 
 
 std::string page_info(PageCall &call) {
   const std::string name = call.store.name();
-  io::JsonWriter json;
+  core::JsonWriter json;
   json.object().key("now").milliseconds(call.now_ns).key("version").text(kPageVersion);
   json.key("store").object().key("name").text(name).key("kind").text(name.substr(0, name.find(':')));
   write_extent(json, call);
@@ -92,7 +90,7 @@ std::string page_info(PageCall &call) {
 }
 
 std::string page_metrics(PageCall &call) {
-  io::JsonWriter json;
+  core::JsonWriter json;
   json.list();
   for (const auto &[metric, info] : call.store.catalogue()) {
     json.object()
@@ -118,7 +116,7 @@ std::string page_tags(PageCall &call) {
     more = add_tags(series, values) || more;
     call.budget.work(1);
   }
-  io::JsonWriter json;
+  core::JsonWriter json;
   json.object().key("tags").object();
   for (const auto &[key, texts] : values) {
     json.key(key).list();
@@ -129,17 +127,18 @@ std::string page_tags(PageCall &call) {
 }
 
 std::string page_experiments(PageCall &call) {
-  const std::vector<query::Experiment> all = query::experiments(call.store);
-  const auto write = [&](io::JsonWriter &json, const query::Experiment &one, const std::string &name) -> io::JsonWriter & {
+  const std::vector<experiments::Experiment> all = experiments::experiments(call.store);
+  const auto write = [&](core::JsonWriter &json, const experiments::Experiment &one,
+                         const std::string &name) -> core::JsonWriter & {
     json.object().key("name").text(name).key("from").milliseconds(one.start_ns).key("to").milliseconds(one.end_ns(call.now_ns));
     return json.key("open").boolean(one.open());
   };
-  io::JsonWriter json;
+  core::JsonWriter json;
   json.list();
-  for (const query::Experiment &experiment : all) {
+  for (const experiments::Experiment &experiment : all) {
     if (!experiment.workload.empty()) continue;
     write(json, experiment, experiment.name).key("workloads").list();
-    for (const query::Experiment &workload : all)
+    for (const experiments::Experiment &workload : all)
       if (!workload.workload.empty() && workload.name == experiment.name && workload.start_ns >= experiment.start_ns &&
           workload.start_ns <= experiment.end_ns(call.now_ns))
         write(json, workload, workload.workload).end_object();
@@ -148,7 +147,7 @@ std::string page_experiments(PageCall &call) {
   return json.end_list().take();
 }
 
-void write_spans(io::JsonWriter &json, std::string_view kind, const store::Selection &selection, PageCall &call) {
+void write_spans(core::JsonWriter &json, std::string_view kind, const store::Selection &selection, PageCall &call) {
   json.list();
   size_t count = 0;
   call.store.spans(selection, [&](const store::Span &span) {
@@ -161,7 +160,7 @@ void write_spans(io::JsonWriter &json, std::string_view kind, const store::Selec
 
 std::string page_spans(PageCall &call) {
   const std::string kind = page_choice(call.request, "kind", {"phase", "anomaly", "alert", "job", "stage", "task", "region"});
-  io::JsonWriter json;
+  core::JsonWriter json;
   write_spans(json, kind, {{kind}, page_filters(call.request), call.range()}, call);
   return json.take();
 }

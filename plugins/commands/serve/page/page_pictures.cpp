@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/text/json_writer.h"
 #include "plugins/commands/serve/page/page_api.h"
 #include "plugins/commands/serve/page/page_stacks.h"
 #include "plugins/shared/analysis/command_line/output.h"
@@ -20,7 +21,6 @@
 #include "plugins/shared/analysis/graph/params.h"
 #include "plugins/shared/analysis/graph/read.h"
 #include "plugins/shared/analysis/jobs/read/stage_stacks.h"
-#include "plugins/shared/io/json/json_writer.h"
 #include "plugins/shared/store/query/pieces.h"
 
 namespace atalaya::serve {
@@ -51,7 +51,7 @@ flamegraph::Style page_style(const PageCall &call, const flamegraph::Wanted &wan
   style.compared = before.has_value();
   if (wanted.counts_time()) style.unit = flamegraph::Unit::nanoseconds;
   style.title = wanted.profile == "offcpu" ? "Waiting time by call stack" : "Time by call stack";
-  style.subtitle = query::span_text(range) + (before ? ", compared with " + query::span_text(*before) : "");
+  style.subtitle = command_line::span_text(range) + (before ? ", compared with " + command_line::span_text(*before) : "");
   return style;
 }
 
@@ -76,7 +76,7 @@ double page_share(const Request &request) {
   return graph::share_of("min_share", text);
 }
 
-void write_nodes(io::JsonWriter &json, const graph::Graph &graph) {
+void write_nodes(core::JsonWriter &json, const graph::Graph &graph) {
   json.key("nodes").list();
   for (size_t i = 0; i < std::min(graph.nodes.size(), kMaxNodes); ++i) {
     const graph::Node &node = graph.nodes[i];
@@ -89,7 +89,7 @@ void write_nodes(io::JsonWriter &json, const graph::Graph &graph) {
 }
 
 // The largest first.
-void write_edges(io::JsonWriter &json, const graph::Graph &graph) {
+void write_edges(core::JsonWriter &json, const graph::Graph &graph) {
   std::vector<std::pair<double, std::pair<size_t, size_t>>> edges;
   for (const auto &[ends, bytes] : graph.bytes)
     if (ends.first < kMaxNodes && ends.second < kMaxNodes) edges.emplace_back(-bytes, ends);
@@ -176,7 +176,7 @@ std::string page_flamegraph(PageCall &call) {
   style.subtitle = flamegraph::value_text(total, style.unit) + ", " + style.subtitle;
   const flamegraph::Classes classes(drawn.tree, wanted.group_depth());
 
-  io::JsonWriter json;
+  core::JsonWriter json;
   json.object().key("svg").text(flamegraph::svg_of(drawn.tree, classes, style)).key("total").number(total);
   json.key("unit").text(wanted.counts_time() ? "ns" : "samples").key("profiles").list();
   for (const std::string &profile : call.store.tag_values("profile")) json.text(profile);
@@ -189,7 +189,7 @@ std::string page_flamegraph(PageCall &call) {
 std::string page_task(PageCall &call) {
   const std::string task = call.request.text("task");
   if (task.empty()) throw query::Wrong("parameter task is missing");
-  io::JsonWriter json;
+  core::JsonWriter json;
   json.object();
   for (const auto &[key, profile, by] :
        {std::tuple("reasons", "offcpu", flamegraph::By::reason), std::tuple("owners", "waker", flamegraph::By::owner)}) {
@@ -212,8 +212,9 @@ std::string page_task(PageCall &call) {
 std::string page_graph(PageCall &call) {
   const double min_share = page_share(call.request);
   const Traffic traffic = read_traffic(call);
-  io::JsonWriter json;
-  json.object().key("svg").text(graph::as_circle(traffic.graph, min_share, "Traffic from " + query::span_text(traffic.range)));
+  core::JsonWriter json;
+  json.object().key("svg").text(
+      graph::as_circle(traffic.graph, min_share, "Traffic from " + command_line::span_text(traffic.range)));
   write_nodes(json, traffic.graph);
   write_edges(json, traffic.graph);
   json.key("total").number(traffic.graph.total).key("estimated").number(traffic.graph.estimated);
@@ -224,7 +225,7 @@ std::string page_matrix(PageCall &call) {
   const auto top = static_cast<size_t>(page_count(call.request, "top", 20, 1, 200));
   const Traffic traffic = read_traffic(call);
   const graph::Matrix matrix = graph::matrix_of(traffic.graph, top);
-  io::JsonWriter json;
+  core::JsonWriter json;
   json.object().key("names").list();
   for (const std::string &name : matrix.names) json.text(name);
   json.end_list().key("values").list();

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "core/base/text/json_writer.h"
 #include "core/base/text/text.h"
 #include "plugins/commands/serve/page/page_api.h"
 #include "plugins/commands/serve/page/page_spans.h"
 #include "plugins/shared/analysis/command_line/render.h"
-#include "plugins/shared/io/json/json_writer.h"
 #include "plugins/shared/store/lookup.h"
 #include "plugins/shared/store/query/engine.h"
 #include "plugins/shared/store/query/pieces.h"
@@ -119,7 +119,7 @@ std::vector<std::string> sort_words() {
   return words;
 }
 
-void write_columns(io::JsonWriter &json) {
+void write_columns(core::JsonWriter &json) {
   json.key("columns").list();
   for (const ProcessColumn &column : kProcessColumns) {
     json.object().key("name").text(column.name).key("label").text(column.label).key("unit").text(column.unit);
@@ -142,7 +142,7 @@ bool has_stacks(PageCall &call, const store::Selection &selection) {
   return false;
 }
 
-void write_identity(io::JsonWriter &json, const std::vector<store::Series> &series) {
+void write_identity(core::JsonWriter &json, const std::vector<store::Series> &series) {
   std::map<std::string, std::set<std::string>> values;
   for (const store::Series &one : series)
     if (one.metric.starts_with("proc."))
@@ -167,7 +167,7 @@ std::string page_processes(PageCall &call) {
   });
   sort_rows(rows, by, direction.empty() ? !is_text : direction == "true");
 
-  io::JsonWriter json;
+  core::JsonWriter json;
   json.object().key("from").milliseconds(range.from_ns).key("to").milliseconds(range.to_ns);
   json.key("seconds").number(static_cast<double>(range.to_ns - range.from_ns) / 1e9);
   write_columns(json);
@@ -195,7 +195,7 @@ std::string page_process(PageCall &call) {
     return std::any_of(metrics.begin(), metrics.end(), [&](const auto &one) { return one.first.starts_with(family); });
   };
 
-  io::JsonWriter json;
+  core::JsonWriter json;
   write_identity(json.object().key("identity"), series);
   json.key("metrics").list();
   for (const auto &[metric, info] : metrics) {

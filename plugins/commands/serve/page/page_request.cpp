@@ -2,7 +2,6 @@
 #include "plugins/commands/serve/page/page_request.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "core/base/text/text.h"
 #include "plugins/shared/analysis/experiments/experiments.h"
@@ -29,21 +28,18 @@ std::vector<store::TagFilter> page_filters(const Request &request) {
 int64_t page_count(const Request &request, const char *name, int64_t default_value, int64_t minimum, int64_t maximum) {
   const std::string text = request.text(name);
   if (text.empty()) return default_value;
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < minimum || value > maximum)
+  const auto value = core::number_from<int64_t>(text);
+  if (!value || *value < minimum || *value > maximum)
     throw Wrong(std::string(name) + ": " + core::in_quotes(text) + " is not a whole number from " + std::to_string(minimum) +
                 " to " + std::to_string(maximum));
-  return value;
+  return *value;
 }
 
 std::string page_choice(const Request &request, const char *name, const std::vector<std::string> &choices) {
   const std::string text = request.text(name);
   if (text.empty()) return choices.front();
   if (std::find(choices.begin(), choices.end(), text) != choices.end()) return text;
-  std::string known;
-  for (const std::string &word : choices) known += (known.empty() ? "" : ", ") + word;
-  throw Wrong(std::string(name) + ": " + core::in_quotes(text) + " is unknown; write one of " + known);
+  throw Wrong(std::string(name) + ": " + core::in_quotes(text) + " is unknown; write one of " + core::joined(choices));
 }
 
 query::Range page_times(const Request &request, int64_t now_ns) {
@@ -59,7 +55,7 @@ query::Range page_times(const Request &request, int64_t now_ns) {
 query::Range PageCall::range() const {
   const std::string name = request.text("experiment");
   if (name.empty()) return page_times(request, now_ns);
-  const query::Experiment found = query::find_experiment(store, name, request.text("workload"));
+  const experiments::Experiment found = experiments::find_experiment(store, name, request.text("workload"));
   return {found.start_ns, found.end_ns(now_ns)};
 }
 

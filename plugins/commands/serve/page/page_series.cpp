@@ -7,11 +7,11 @@
 #include <set>
 #include <unordered_map>
 
+#include "core/base/text/json_writer.h"
 #include "core/base/text/text.h"
 #include "plugins/commands/serve/page/page_api.h"
 #include "plugins/shared/analysis/command_line/output.h"
 #include "plugins/shared/analysis/command_line/render.h"
-#include "plugins/shared/io/json/json_writer.h"
 #include "plugins/shared/store/query/engine.h"
 #include "plugins/shared/store/query/pieces.h"
 
@@ -68,7 +68,7 @@ std::string name_of(const query::Tags &tags, const query::Query &wanted, const q
   query::Tags own;
   for (const auto &tag : tags)
     if (!common.contains(tag.first)) own.insert(tag);
-  return own.empty() ? metric : query::tags_text(own);
+  return own.empty() ? metric : command_line::tags_text(own);
 }
 
 // Position of each time in the columns.
@@ -81,12 +81,12 @@ class TimeColumn {
     for (const query::Point &point : shown.other) all.insert(point.time_ns);
     times_.assign(all.begin(), all.end());
   }
-  void write_times(io::JsonWriter &json) const {
+  void write_times(core::JsonWriter &json) const {
     json.list();
     for (const int64_t time : times_) json.milliseconds(time);
     json.end_list();
   }
-  void write(io::JsonWriter &json, const std::vector<query::Point> &points) const {
+  void write(core::JsonWriter &json, const std::vector<query::Point> &points) const {
     json.list();
     size_t next = 0;
     for (const int64_t time : times_) {
@@ -101,15 +101,15 @@ class TimeColumn {
   std::vector<int64_t> times_;
 };
 
-void write_series(io::JsonWriter &json, const TopSeries &shown, const query::Query &wanted, const std::string &metric, bool other) {
-  const query::Tags common = query::common_tags(shown.answers);
+void write_series(core::JsonWriter &json, const TopSeries &shown, const query::Query &wanted, const std::string &metric,
+                  bool other) {
+  const query::Tags common = command_line::common_tags(shown.answers);
   const TimeColumn column(shown);
   column.write_times(json.key("times"));
   json.key("series").list();
   for (const query::Answer &answer : shown.answers) {
-    std::string tags;
-    query::append_tags(tags, answer.tags);
-    json.object().key("name").text(name_of(answer.tags, wanted, common, metric)).key("tags").raw(tags).key("other").boolean(false);
+    json.object().key("name").text(name_of(answer.tags, wanted, common, metric)).key("tags").members(answer.tags);
+    json.key("other").boolean(false);
     column.write(json.key("values"), answer.points);
     json.key("coverage").number(answer.coverage).end_object();
   }
@@ -138,7 +138,7 @@ std::string page_series(PageCall &call) {
   const bool has_other = other && shown.omitted_count > 0;
   if (!has_other) shown.other.clear();
 
-  io::JsonWriter json;
+  core::JsonWriter json;
   json.object().key("metric").text(metric).key("unit").text_or_null(info ? info->unit : "");
   json.key("kind").text_or_null(info ? store::text_of(info->kind) : "");
   json.key("every").milliseconds(wanted.downsample->interval_ns);
@@ -149,7 +149,7 @@ std::string page_series(PageCall &call) {
               " series are not shown: those with the smallest integrals");
   double coverage = 1;
   for (const query::Answer &answer : shown.answers) coverage = std::min(coverage, answer.coverage);
-  if (const std::string text = query::coverage_text(coverage, window_ns, wanted.range); !text.empty()) json.text(text);
+  if (const std::string text = command_line::coverage_text(coverage, window_ns, wanted.range); !text.empty()) json.text(text);
   if (const std::string damage = call.store.take_damage(); !damage.empty()) json.text(damage);
   return json.end_list().end_object().take();
 }

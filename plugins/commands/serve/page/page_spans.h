@@ -3,12 +3,12 @@
 
 #include <string_view>
 
+#include "core/base/text/json_writer.h"
 #include "plugins/commands/serve/page/page_request.h"
-#include "plugins/shared/io/json/json_writer.h"
 
 namespace atalaya::serve {
 
 // Writes the selected spans as a JSON array. Throws query::TooMuch above 10,000 spans.
-void write_spans(io::JsonWriter &json, std::string_view kind, const store::Selection &selection, PageCall &call);
+void write_spans(core::JsonWriter &json, std::string_view kind, const store::Selection &selection, PageCall &call);
 
 }  // namespace atalaya::serve

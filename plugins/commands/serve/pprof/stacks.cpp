@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
 
 namespace atalaya::serve {
 namespace {
@@ -29,31 +29,27 @@ void add(Node &root, std::string_view stack, double value) {
   }
 }
 
-void append(std::string &out, std::string_view name, const Node &node) {
-  core::append_json_string(out += "{\"n\":", name);
-  core::append_number(out += ",\"c\":{\"RUNNABLE\":", node.value);
-  out += "},\"a\":[";
-  for (const auto &[frame, child] : node.children) append(out.back() == '[' ? out : out += ',', frame, child);
-  out += "]}";
+void write(core::JsonWriter &json, std::string_view name, const Node &node) {
+  json.object().key("n").text(name).key("c").object().key("RUNNABLE").number(node.value).end_object().key("a").list();
+  for (const auto &[frame, child] : node.children) write(json, frame, child);
+  json.end_list().end_object();
 }
 
 }  // namespace
 
 std::string sums_json(const StackSums &sums) {
-  std::string out = "{";
-  for (const auto &[stack, value] : sums) {
-    core::append_json_string(out.size() > 1 ? out += ',' : out, stack);
-    core::append_number(out += ':', value);
-  }
-  return out + "}";
+  core::JsonWriter json;
+  json.object();
+  for (const auto &[stack, value] : sums) json.key(stack).number(value);
+  return json.end_object().take();
 }
 
 std::string tree_json(const StackSums &sums) {
   Node root;
   for (const auto &[stack, value] : sums) add(root, stack, value);
-  std::string out = "{\"profile\":";
-  append(out, "root", root);
-  return out + "}";
+  core::JsonWriter json;
+  write(json.object().key("profile"), "root", root);
+  return json.end_object().take();
 }
 
 }  // namespace atalaya::serve

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The paths of Prometheus' API.
 #include "core/base/now.h"
-#include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
 #include "plugins/commands/serve/http/api.h"
 #include "plugins/commands/serve/http/parts.h"
 #include "plugins/commands/serve/prometheus/prometheus.h"
@@ -59,8 +59,10 @@ std::vector<store::Series> selected_by(const query::Query &wanted, store::Store 
 
 Answer Api::success(const std::string &data) {
   const std::string damage = store_ ? store_->take_damage() : "";
-  return {200, "{\"status\":\"success\"," + (damage.empty() ? "" : "\"warnings\":" + list_json({damage}) + ",") +
-                   "\"data\":" + data + "}"};
+  core::JsonWriter json;
+  json.object().key("status").text("success");
+  if (!damage.empty()) json.key("warnings").texts(std::vector{damage});
+  return {200, json.key("data").raw(data).end_object().take()};
 }
 
 Answer Api::prometheus(const Request &request) {
@@ -85,7 +87,7 @@ Answer Api::query_range(const Request &request) {
                    matrix_json(evaluated(*expression, steps, false, store(), budget).columns, steps) + "]}");
   const query::Query wanted = query_of(*expression, store().metrics());
   const auto tail = [](const std::string &damage) {
-    return "]}" + (damage.empty() ? "" : ",\"warnings\":" + list_json({damage})) + "}";
+    return "]}" + (damage.empty() ? "" : ",\"warnings\":" + list_json(std::vector{damage})) + "}";
   };
   const auto parts = std::make_shared<QueryParts>(R"({"status":"success","data":{"resultType":"matrix","result":[)", tail,
                                                   request.part_points, limits_);
@@ -104,21 +106,22 @@ Answer Api::instant(const Request &request) {
   if (!is_plain(*expression)) {
     const PromqlResult result = evaluated(*expression, step, true, store(), budget);
     if (!result.scalar) return success(R"({"resultType":"vector","result":[)" + vector_json(result.columns, time) + "]}");
-    std::string value;  // clients send 1+1 to test the connection
-    append_step(value, {}, {time, {time, result.columns.front().values.front()}});
-    return success(R"({"resultType":"scalar","result":)" + value + "}");
+    core::JsonWriter value;  // clients send 1+1 to test the connection
+    write_step(value, {}, {time, {time, result.columns.front().values.front()}});
+    return success(R"({"resultType":"scalar","result":)" + value.take() + "}");
   }
   query::Query wanted = query_of(*expression, store().metrics());
   wanted.range = around(time, time);
-  std::string out = "{\"resultType\":\"vector\",\"result\":[";
+  core::JsonWriter json;
+  json.object().key("resultType").text("vector").key("result").list();
   for (const query::Answer &answer : answers_to_selector(wanted, store(), budget)) {
     const auto points = at_steps(answer.points, step, max_age_of(answer));
     if (points.empty()) continue;
-    append_labels(out += out.back() == '[' ? "{\"metric\":" : ",{\"metric\":", answer.metric, answer.tags);
-    append_step(out += ",\"value\":", answer, points[0]);
-    out += '}';
+    write_labels(json.object().key("metric"), answer.metric, answer.tags);
+    write_step(json.key("value"), answer, points[0]);
+    json.end_object();
   }
-  return success(out + "]}");
+  return success(json.end_list().end_object().take());
 }
 
 // Applies `add` to the series that match[] selects in the range; returns nothing without match[]. Only the series of one match[]
@@ -150,7 +153,7 @@ Answer Api::labels(const Request &request) {
     for (std::string &key : store().tag_keys()) names->insert(std::move(key));
   }
   names->insert("__name__");
-  return success(list_json({names->begin(), names->end()}));
+  return success(list_json(*names));
 }
 
 Answer Api::label_values(const Request &request, const std::string &label) {
@@ -165,33 +168,32 @@ Answer Api::label_values(const Request &request, const std::string &label) {
   if (!values) {
     Texts names;
     for (const std::string &metric : store().metrics()) names.insert(legal_name(metric));
-    return success(list_json({names.begin(), names.end()}));
+    return success(list_json(names));
   }
-  return success(list_json({values->begin(), values->end()}));
+  return success(list_json(*values));
 }
 
 Answer Api::metadata() {
-  std::string out = "{";
+  core::JsonWriter json;
+  json.object();
   for (const auto &[metric, info] : store().catalogue()) {
-    core::append_json_string(out.size() > 1 ? out += ',' : out, legal_name(metric));
-    core::append_json_string(out += ":[{\"type\":", prometheus_type(info->kind));
-    core::append_json_string(out += ",\"help\":", info->summary);
-    core::append_json_string(out += ",\"unit\":", info->unit);
-    out += "}]";
+    json.key(legal_name(metric)).list().object().key("type").text(prometheus_type(info->kind));
+    json.key("help").text(info->summary).key("unit").text(info->unit).end_object().end_list();
   }
-  return success(out + "}");
+  return success(json.end_object().take());
 }
 
 Answer Api::series(const Request &request) {
   const auto found = matched(request, [](const store::Series &one, Texts &texts) {
-    std::string text;
-    append_labels(text, one.metric, one.tags);
-    texts.insert(std::move(text));
+    core::JsonWriter labels;
+    write_labels(labels, one.metric, one.tags);
+    texts.insert(labels.take());
   });
   if (!found) throw Wrong("parameter match[] is missing");
-  std::string out = "[";
-  for (const std::string &text : *found) out += (out.size() > 1 ? "," : "") + text;
-  return success(out + "]");
+  core::JsonWriter json;
+  json.list();
+  for (const std::string &labels : *found) json.raw(labels);
+  return success(json.end_list().take());
 }
 
 }  // namespace atalaya::serve

@@ -2,10 +2,9 @@
 #include "plugins/commands/serve/prometheus/prometheus.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
-#include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
 #include "core/base/text/text.h"
 #include "core/base/text/units.h"
 #include "plugins/shared/analysis/command_line/render.h"
@@ -62,10 +61,7 @@ void add_matcher(Query &query, const std::string &label, const std::string &sign
 }
 
 double seconds_of(const std::string &text) {
-  double seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  const bool number = error == std::errc() && end == text.data() + text.size() && std::isfinite(seconds);
-  if (number) return seconds;
+  if (const auto seconds = core::number_from<double>(text); seconds && std::isfinite(*seconds)) return *seconds;
   const auto duration = core::parse_duration(text);
   if (!duration) throw Wrong("step: " + duration.error());
   return static_cast<double>(duration.value()) / 1e9;
@@ -165,52 +161,44 @@ double unix_seconds(int64_t time_ns) {
   return static_cast<double>(milliseconds) / 1000;
 }
 
-void append_labels(std::string &out, std::string_view metric, const query::Tags &tags) {
-  core::append_json_string(out += "{\"__name__\":", legal_name(metric));
-  for (const auto &[key, value] : tags) {
-    core::append_json_string(out += ',', legal_name(key));
-    core::append_json_string(out += ':', value);
-  }
-  out += '}';
+void write_labels(core::JsonWriter &json, std::string_view metric, const query::Tags &tags) {
+  json.object().key("__name__").text(legal_name(metric));
+  for (const auto &[key, value] : tags) json.key(legal_name(key)).text(value);
+  json.end_object();
 }
 
-void append_step(std::string &out, const query::Answer &answer, const Step &step) {
-  out += '[';
-  core::append_number(out, unix_seconds(step.time_ns));
-  out += ",\"";
+void write_step(core::JsonWriter &json, const query::Answer &answer, const Step &step) {
+  std::string value;
   if (std::isfinite(step.point.value))
-    query::append_value(out, answer, step.point);
+    command_line::append_value(value, answer, step.point);
   else
-    out += std::isnan(step.point.value) ? "NaN" : step.point.value > 0 ? "+Inf" : "-Inf";
-  out += "\"]";
+    value = std::isnan(step.point.value) ? "NaN" : step.point.value > 0 ? "+Inf" : "-Inf";
+  json.list().number(unix_seconds(step.time_ns)).text(value).end_list();
 }
 
 std::string matrix_json(const std::vector<query::Answer> &answers, const Steps &steps, query::Budget &budget) {
-  std::string out;
+  core::JsonWriter json;
   for (const query::Answer &answer : answers) {
     const bool of_moments = !answer.info || answer.info->kind == store::Kind::total;
     const auto points = at_steps(answer.points, steps, of_moments ? max_age_of(answer) : 0);
     if (points.empty()) continue;
     budget.hold(points.size());
     budget.work(points.size());
-    append_labels(out += out.empty() ? "{\"metric\":" : ",{\"metric\":", answer.metric, answer.tags);
-    out += ",\"values\":[";
-    for (const Step &step : points) {
-      if (out.back() != '[') out += ',';
-      append_step(out, answer, step);
-    }
-    out += "]}";
+    write_labels(json.object().key("metric"), answer.metric, answer.tags);
+    json.key("values").list();
+    for (const Step &step : points) write_step(json, answer, step);
+    json.end_list().end_object();
   }
-  return out;
+  return json.take();
 }
 
 Answer prometheus_error(unsigned status, std::string_view message) {
+  core::JsonWriter json;
+  json.object().key("status").text("error").key("errorType");
+  json.text(status == 400 ? "bad_data" : status == 422 ? "execution" : "internal").key("error").text(message).end_object();
   Answer answer;
   answer.status = status;
-  answer.body = "{\"status\":\"error\",\"errorType\":";
-  answer.body += status == 400 ? "\"bad_data\"" : status == 422 ? "\"execution\"" : "\"internal\"";
-  core::append_json_string(answer.body += ",\"error\":", message);
-  answer.body += "}";
+  answer.body = json.take();
   return answer;
 }
 

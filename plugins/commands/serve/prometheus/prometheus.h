@@ -45,12 +45,12 @@ std::vector<Step> at_steps(const std::vector<query::Point> &points, const Steps 
 query::Query interval_query_of(query::Query selector, const Steps &steps);
 query::Query instant_query_of(query::Query selector, const Steps &steps);
 
-// Appends the labels of a series: {"__name__":"..","label":".."}
-void append_labels(std::string &out, std::string_view metric, const query::Tags &tags);
+// Writes the labels of a series: {"__name__":"..","label":".."}
+void write_labels(core::JsonWriter &json, std::string_view metric, const query::Tags &tags);
 // The time in seconds, rounded to a millisecond.
 double unix_seconds(int64_t time_ns);
-// Appends a value at a step: [seconds,"value"]
-void append_step(std::string &out, const query::Answer &answer, const Step &step);
+// Writes a value at a step: [seconds,"value"]
+void write_step(core::JsonWriter &json, const query::Answer &answer, const Step &step);
 // The elements of "result" of a matrix: one per answer with at least one value. Answers of interval_query_of have their values at
 // the steps.
 std::string matrix_json(const std::vector<query::Answer> &answers, const Steps &steps, query::Budget &budget);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
 #include "plugins/shared/analysis/command_line/render.h"
 #include "plugins/shared/store/query/engine.h"
 
@@ -149,8 +149,8 @@ class Evaluation {
   const std::vector<std::string> known_;
 };
 
-void append_at(std::string &out, int64_t time_ns, double value) {
-  append_step(out, {}, {time_ns, {time_ns, value}});
+void write_at(core::JsonWriter &json, int64_t time_ns, double value) {
+  write_step(json, {}, {time_ns, {time_ns, value}});
 }
 
 }  // namespace
@@ -165,29 +165,26 @@ PromqlResult evaluated(const Expression &expression, const Steps &steps, bool in
 }
 
 std::string matrix_json(const Columns &columns, const Steps &steps) {
-  std::string out;
+  core::JsonWriter json;
   for (const Column &column : columns) {
-    std::string values;
+    if (std::all_of(column.values.begin(), column.values.end(), is_absent)) continue;
+    json.object().key("metric").members(column.labels).key("values").list();
     for (size_t i = 0; i < column.values.size(); ++i)
-      if (!is_absent(column.values[i]))
-        append_at(values.empty() ? values : values += ',', steps.from_ns + static_cast<int64_t>(i) * steps.step_ns,
-                  column.values[i]);
-    if (values.empty()) continue;
-    query::append_tags(out += out.empty() ? "{\"metric\":" : ",{\"metric\":", column.labels);
-    out += ",\"values\":[" + values + "]}";
+      if (!is_absent(column.values[i])) write_at(json, steps.from_ns + static_cast<int64_t>(i) * steps.step_ns, column.values[i]);
+    json.end_list().end_object();
   }
-  return out;
+  return json.take();
 }
 
 std::string vector_json(const Columns &columns, int64_t time_ns) {
-  std::string out;
+  core::JsonWriter json;
   for (const Column &column : columns) {
     if (is_absent(column.values.front())) continue;
-    query::append_tags(out += out.empty() ? "{\"metric\":" : ",{\"metric\":", column.labels);
-    append_at(out += ",\"value\":", time_ns, column.values.front());
-    out += '}';
+    json.object().key("metric").members(column.labels);
+    write_at(json.key("value"), time_ns, column.values.front());
+    json.end_object();
   }
-  return out;
+  return json.take();
 }
 
 }  // namespace atalaya::serve

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -29,18 +28,8 @@ bool is_one_of(const std::array<const char *, Count> &words, std::string_view wo
   return std::any_of(words.begin(), words.end(), [&](const char *one) { return one == word; });
 }
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 bool is_word_character(char c) {
-  return is_digit(c) || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || c == ':';
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char &c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
+  return core::is_digit(c) || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || c == ':';
 }
 
 // Precedence of an operator: a higher one binds closer; 0: not an operator.
@@ -72,7 +61,7 @@ class Reader {
   [[noreturn]] void unsupported(size_t at, const std::string &what) const { wrong(at, what + " is not supported" + kSupported); }
   [[noreturn]] void after_the_end() {
     const size_t at = at_;
-    const std::string next = lower(peek_word());
+    const std::string next = core::lower(peek_word());
     if (next == "and" || next == "or" || next == "unless") unsupported(at, "the operator " + next);
     if (next == "group_left" || next == "group_right") unsupported(at, next);
     if (peek() == '@') unsupported(at, "the modifier @");
@@ -108,7 +97,7 @@ class Reader {
   }
   bool consume_word(std::string_view word) {
     const std::string_view next = peek_word();
-    if (lower(next) != word) return false;
+    if (core::lower(next) != word) return false;
     at_ += next.size();
     return true;
   }
@@ -158,7 +147,7 @@ class Reader {
         whole->labels = label_list();
         break;
       }
-    if (const std::string next = lower(peek_word()); next == "group_left" || next == "group_right") unsupported(at_, next);
+    if (const std::string next = core::lower(peek_word()); next == "group_left" || next == "group_right") unsupported(at_, next);
     Part right = expression(found == "^" ? rank : rank + 1);  // a ^ b ^ c is a ^ (b ^ c)
     for (const Part *part : {&left, &right})
       if ((*part)->type == ValueType::range) wrong(at, "an operator needs numbers or series, not a range");
@@ -187,7 +176,7 @@ class Reader {
       if (peek() == '[') unsupported(at_, "a subquery");
       return inner;
     }
-    if (is_digit(c) || c == '.') return number();
+    if (core::is_digit(c) || c == '.') return number();
     if (c == '"' || c == '\'' || c == '`') unsupported(at_, "a text");
     return word_or_selector();
   }
@@ -198,15 +187,16 @@ class Reader {
                                   ((text_[at_] == '+' || text_[at_] == '-') && (text_[at_ - 1] == 'e' || text_[at_ - 1] == 'E'))))
       ++at_;
     Part part = made(Expression::Kind::number, ValueType::scalar, "");
-    const auto [end, error] = std::from_chars(text_.data() + at, text_.data() + at_, part->number);
-    if (error != std::errc() || end != text_.data() + at_) wrong(at, "expected a number");
+    const auto number = core::number_from<double>(std::string_view(text_).substr(at, at_ - at));
+    if (!number) wrong(at, "expected a number");
+    part->number = *number;
     return part;
   }
 
   Part word_or_selector() {
     const size_t at = at_;
     const std::string_view word = peek_word();
-    const std::string small = lower(word);
+    const std::string small = core::lower(word);
     if (small == "inf" || small == "nan") {
       at_ += word.size();
       Part part = made(Expression::Kind::number, ValueType::scalar, "");
@@ -232,7 +222,7 @@ class Reader {
   bool begins_aggregation(size_t after) {
     const size_t before = std::exchange(at_, after);
     const char next = peek();
-    const std::string word = lower(peek_word());
+    const std::string word = core::lower(peek_word());
     at_ = before;
     return next == '(' || word == "by" || word == "without";
   }
@@ -365,9 +355,9 @@ class Reader {
     space();
     const size_t at = at_;
     double sum = 0;
-    while (at_ < text_.size() && is_digit(text_[at_])) {
+    while (at_ < text_.size() && core::is_digit(text_[at_])) {
       double count = 0;
-      while (at_ < text_.size() && is_digit(text_[at_])) count = count * 10 + (text_[at_++] - '0');
+      while (at_ < text_.size() && core::is_digit(text_[at_])) count = count * 10 + (text_[at_++] - '0');
       const auto unit = std::find_if(kUnits.begin(), kUnits.end(),
                                      [&](const auto &one) { return text_.substr(at_, one.first.size()) == one.first; });
       if (unit == kUnits.end()) wrong(at_, "expected a unit of time: ms, s, m, h, d, w or y");

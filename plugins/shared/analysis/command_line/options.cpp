@@ -15,47 +15,42 @@
 #include "plugins/shared/store/query/pieces.h"
 #include "plugins/shared/store/query/usage.h"
 
-namespace atalaya::query {
+namespace atalaya::command_line {
 namespace {
 
 constexpr int64_t kHour = 3'600'000'000'000;
 
-std::string text_of(Host host, std::string_view name) {
-  const auto value = host.find(name);
-  return value ? std::string(value->text()) : "";
-}
-
 void check(const ReadOptions &options) {
   if (!options.experiment.empty() && !(options.from + options.to).empty())
-    throw Wrong("--experiment sets the time range; omit --from and --to");
-  if (options.experiment.empty() && !options.workload.empty()) throw Wrong("--workload needs --experiment");
+    throw query::Wrong("--experiment sets the time range; omit --from and --to");
+  if (options.experiment.empty() && !options.workload.empty()) throw query::Wrong("--workload needs --experiment");
 }
 
-Range range_of(const ReadOptions &options, store::Store &store, int64_t now_ns) {
+query::Range range_of(const ReadOptions &options, store::Store &store, int64_t now_ns) {
   if (!options.experiment.empty()) {
-    const Experiment found = find_experiment(store, options.experiment, options.workload);
+    const experiments::Experiment found = experiments::find_experiment(store, options.experiment, options.workload);
     return {found.start_ns, found.end_ns(now_ns)};
   }
-  const int64_t to = options.to.empty() ? now_ns : time_of("--to", options.to, store, now_ns);
-  const int64_t from = options.from.empty() ? to - kHour : time_of("--from", options.from, store, now_ns);
-  if (from >= to) throw Wrong("the time ends before it begins: from " + io::time_text(from) + " to " + io::time_text(to));
+  const int64_t to = options.to.empty() ? now_ns : experiments::time_of("--to", options.to, store, now_ns);
+  const int64_t from = options.from.empty() ? to - kHour : experiments::time_of("--from", options.from, store, now_ns);
+  if (from >= to) throw query::Wrong("the time ends before it begins: from " + io::time_text(from) + " to " + io::time_text(to));
   return {from, to};
 }
 
 // The tags by which groups of several metrics meet; null: all of their tags.
-const std::vector<std::string> *group_keys(const Query &query) {
+const std::vector<std::string> *group_keys(const query::Query &query) {
   const bool all = !query.group || std::find(query.group_by.begin(), query.group_by.end(), "*") != query.group_by.end();
   return all ? nullptr : &query.group_by;
 }
 
 // The amounts of the range, as a report has them: an answer with one value for each group.
-std::vector<Answer> totals_of(const Question &question, Reading &reading) {
-  std::vector<Answer> answers;
+std::vector<query::Answer> totals_of(const Question &question, Reading &reading) {
+  std::vector<query::Answer> answers;
   for (const std::string &metric : question.metrics) {
-    for (Usage &usage :
-         usage_of({metric}, question.query.tags, question.query.group_by, reading.range, *reading.store, reading.budget)) {
+    for (query::Usage &usage :
+         query::usage_of({metric}, question.query.tags, question.query.group_by, reading.range, *reading.store, reading.budget)) {
       reading.budget.hold(1);
-      Answer &answer = answers.emplace_back();
+      query::Answer &answer = answers.emplace_back();
       answer.metric = std::move(usage.metric);
       answer.tags = std::move(usage.tags);
       answer.points = {{reading.range.to_ns, usage.sum}};
@@ -66,11 +61,16 @@ std::vector<Answer> totals_of(const Question &question, Reading &reading) {
           store::MetricInfo{.kind = store::Kind::delta, .unit = std::move(usage.sum_unit)});
     }
   }
-  select_top(answers, question.top, reading.budget);
+  query::select_top(answers, question.top, reading.budget);
   return answers;
 }
 
 }  // namespace
+
+std::string text_of(Host host, std::string_view name) {
+  const auto value = host.find(name);
+  return value ? std::string(value->text()) : "";
+}
 
 ReadOptions read_options(Host host) {
   ReadOptions options;
@@ -87,20 +87,20 @@ ReadOptions read_options(Host host) {
 }
 
 std::string advised(std::string message, std::string_view advice) {
-  if (message.ends_with(kAskForLess))
-    message.replace(message.size() - std::string_view(kAskForLess).size(), std::string::npos, advice);
+  if (message.ends_with(query::kAskForLess))
+    message.replace(message.size() - std::string_view(query::kAskForLess).size(), std::string::npos, advice);
   return message;
 }
 
 std::string one_store(const ReadOptions &options) {
-  if (options.stores.size() > 1) throw Wrong("this command writes to the store; give --store once");
+  if (options.stores.size() > 1) throw query::Wrong("this command writes to the store; give --store once");
   return options.stores.empty() ? "" : options.stores.front();
 }
 
 std::string sqlite_path(const ReadOptions &options) {
   std::string store = store::store_of(options.stores.empty() ? "" : options.stores.front());
   if (store.starts_with("clickhouse:"))
-    throw Wrong("this command reads embedded stores only; --store must be a path or sqlite:PATH");
+    throw query::Wrong("this command reads embedded stores only; --store must be a path or sqlite:PATH");
   return store;
 }
 
@@ -116,17 +116,17 @@ Reading::~Reading() {
 }
 
 std::vector<store::TagFilter> read_tags(Host host) {
-  return answered([&] { return tag_filters("--tag", host.texts("tag")); });
+  return answered([&] { return query::tag_filters("--tag", host.texts("tag")); });
 }
 
 // A total is one amount a group.
 void check_total(const Question &question) {
   if (!question.total) return;
-  const Query &query = question.query;
+  const query::Query &query = question.query;
   if (query.downsample || query.rate || !question.formula.empty() || !query.group)
-    throw Wrong("--total is the amount of the whole range; omit --every, --rate, --formula and --aggregate");
+    throw query::Wrong("--total is the amount of the whole range; omit --every, --rate, --formula and --aggregate");
   if (std::find(query.group_by.begin(), query.group_by.end(), "*") != query.group_by.end())
-    throw Wrong("--total: name the tags of --group-by instead of \"*\"");
+    throw query::Wrong("--total: name the tags of --group-by instead of \"*\"");
 }
 
 Question read_question(Host host) {
@@ -137,8 +137,8 @@ Question read_question(Host host) {
     set_aggregator(question.query, "--aggregate", host.text("aggregate"));
     if (const auto every = host.find("every")) set_downsample(question.query, "--every", every->text());
   });
-  question.query.group_by = parts_of(host.texts("group_by"));
-  if (const auto rate = host.find("rate"); rate && rate->boolean()) question.query.rate = Rate{};
+  question.query.group_by = query::parts_of(host.texts("group_by"));
+  if (const auto rate = host.find("rate"); rate && rate->boolean()) question.query.rate = query::Rate{};
   if (const auto top = host.find("top")) question.top = static_cast<size_t>(top->integer());
   question.formula = text_of(host, "formula");
   if (const auto total = host.find("total")) question.total = total->boolean();
@@ -146,25 +146,25 @@ Question read_question(Host host) {
   return question;
 }
 
-std::vector<Answer> run_query(const Question &question, Reading &reading) {
+std::vector<query::Answer> run_query(const Question &question, Reading &reading) {
   if (question.total) return totals_of(question, reading);
-  std::vector<std::vector<Answer>> parts;
+  std::vector<std::vector<query::Answer>> parts;
   parts.reserve(question.metrics.size());
   for (const std::string &metric : question.metrics) {
-    Query query = question.query;
+    query::Query query = question.query;
     query.metrics = {metric};
     query.range = reading.range;
-    parts.push_back(run_query(query, *reading.store, reading.budget));
+    parts.push_back(query::run_query(query, *reading.store, reading.budget));
   }
-  std::vector<Answer> answers;
+  std::vector<query::Answer> answers;
   if (!question.formula.empty()) {
     answers = evaluate(question.formula, parts, reading.budget, group_keys(question.query));
-    for (const std::vector<Answer> &part : parts) release(part, reading.budget);
+    for (const std::vector<query::Answer> &part : parts) query::release(part, reading.budget);
   } else {
-    for (std::vector<Answer> &part : parts) std::move(part.begin(), part.end(), std::back_inserter(answers));
+    for (std::vector<query::Answer> &part : parts) std::move(part.begin(), part.end(), std::back_inserter(answers));
   }
-  select_top(answers, question.top, reading.budget);
+  query::select_top(answers, question.top, reading.budget);
   return answers;
 }
 
-}  // namespace atalaya::query
+}  // namespace atalaya::command_line

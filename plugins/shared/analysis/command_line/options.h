@@ -13,14 +13,16 @@
 #include "plugins/shared/store/query/budget.h"
 #include "plugins/shared/store/query/types.h"
 
-namespace atalaya::query {
+namespace atalaya::command_line {
 
 // kWindowParams and kStoreParams as written, as far as a command has them.
 struct ReadOptions {
   std::vector<std::string> stores;  // empty: the default
   std::string from, to, experiment, workload;
-  Limits limits;
+  query::Limits limits;
 };
+// "" for an optional parameter without a value.
+std::string text_of(Host host, std::string_view name);
 // Throws Failure.
 ReadOptions read_options(Host host);
 // The store of a command that also writes. Throws Wrong for several.
@@ -38,13 +40,13 @@ struct Reading {
 
   std::unique_ptr<store::Store> store;
   int64_t now_ns = 0;
-  Range range;  // (from, to], or the experiment's time
-  Budget budget;
+  query::Range range;  // (from, to], or the experiment's time
+  query::Budget budget;
 };
 
 // kQuestionParams without the time.
 struct Question {
-  Query query;  // without metrics and range
+  query::Query query;  // without metrics and range
   std::vector<std::string> metrics;
   std::string formula;
   size_t top = 0;
@@ -55,7 +57,7 @@ Question read_question(Host host);
 // --tag. Throws Failure.
 std::vector<store::TagFilter> read_tags(Host host);
 // All answers by metric, or the results of the formula.
-std::vector<Answer> run_query(const Question &question, Reading &reading);
+std::vector<query::Answer> run_query(const Question &question, Reading &reading);
 
 // The advice of commands without --metric and --every, in place of kAskForLess.
 inline constexpr const char *kAskForLessTime =
@@ -65,16 +67,16 @@ std::string advised(std::string message, std::string_view advice);
 
 // Calls body and converts its exceptions to Failure, with the message and exit status of a command.
 template <class Body>
-auto answered(Body &&body, const char *advice = kAskForLess) {
+auto answered(Body &&body, const char *advice = query::kAskForLess) {
   try {
     return body();
-  } catch (const Wrong &wrong) {
+  } catch (const query::Wrong &wrong) {
     throw Failure(Code::bad_config, wrong.what());
-  } catch (const TooMuch &much) {
+  } catch (const query::TooMuch &much) {
     throw Failure(Code::permanent, advised(much.what(), advice));
   } catch (const store::Error &error) {
     throw Failure(error.cause() == store::Cause::retry ? Code::retry : Code::permanent, error.what());
   }
 }
 
-}  // namespace atalaya::query
+}  // namespace atalaya::command_line

@@ -19,7 +19,7 @@
 #include "plugins/shared/analysis/command_line/render.h"
 #include "plugins/shared/io/time/time_text.h"
 
-namespace atalaya::query {
+namespace atalaya::command_line {
 namespace {
 
 // Returns 0, or the first error number if the file is incomplete.
@@ -65,12 +65,6 @@ std::string visible_lines(std::string_view text) {
   return out;
 }
 
-std::string joined(const std::vector<std::string> &names) {
-  std::string text;
-  for (const std::string &name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 }  // namespace
 
 void write_output(const std::string &file, std::string_view bytes) {
@@ -85,7 +79,7 @@ void write_output(const std::string &file, std::string_view bytes) {
   std::fprintf(stderr, "wrote %s (%s)\n", file.c_str(), core::format_size(static_cast<int64_t>(bytes.size())).c_str());
 }
 
-std::string span_text(const Range &range) {
+std::string span_text(const query::Range &range) {
   constexpr int64_t kSecond = 1'000'000'000;
   const bool cut = range.to_ns - range.from_ns >= 2 * kSecond;
   const auto shown = [cut](int64_t time_ns) { return cut ? time_ns / kSecond * kSecond : time_ns; };
@@ -96,21 +90,21 @@ std::string span_text(const Range &range) {
   return times.text(shown(range.from_ns)) + " to " + times.text(shown(range.to_ns)) + zone;
 }
 
-void report_no_points(const char *what, const Range &range) {
+void report_no_points(const char *what, const query::Range &range) {
   std::fprintf(stderr, "no %s from %s\n", what, span_text(range).c_str());
 }
 
-std::string coverage_text(double coverage, int64_t window_ns, const Range &range) {
+std::string coverage_text(double coverage, int64_t window_ns, const query::Range &range) {
   const double length = static_cast<double>(range.to_ns) - static_cast<double>(range.from_ns);
   if ((1 - coverage) * length <= 2 * static_cast<double>(window_ns) || coverage >= 1) return "";
   const std::string part = rounded_text(std::round(coverage * 1000) / 10);
   return "the averages are of the " + part + " % of the time range that was collected";
 }
 
-void report_coverage(const std::vector<Answer> &answers, const Range &range) {
+void report_coverage(const std::vector<query::Answer> &answers, const query::Range &range) {
   double least = 1;
   int64_t window_ns = 0;
-  for (const Answer &answer : answers) {
+  for (const query::Answer &answer : answers) {
     least = std::min(least, answer.coverage);
     window_ns = std::max(window_ns, answer.window_ns);
   }
@@ -118,10 +112,10 @@ void report_coverage(const std::vector<Answer> &answers, const Range &range) {
     std::fprintf(stderr, "note: %s\n", text.c_str());
 }
 
-void check_keys(const std::vector<std::string> &group_by, const std::vector<Answer> &answers) {
+void check_keys(const std::vector<std::string> &group_by, const std::vector<query::Answer> &answers) {
   if (answers.empty()) return;
   std::set<std::string> known;
-  for (const Answer &answer : answers) {
+  for (const query::Answer &answer : answers) {
     for (const auto &[key, value] : answer.tags) known.insert(key);
     known.insert(answer.aggregated_tags.begin(), answer.aggregated_tags.end());
   }
@@ -129,8 +123,8 @@ void check_keys(const std::vector<std::string> &group_by, const std::vector<Answ
   for (const std::string &key : group_by) {
     if (key == "*" || known.contains(key)) continue;
     const std::string suggestion = core::did_you_mean(key, names);
-    throw Wrong("--group-by: no series here has the tag " + core::in_quotes(key) +
-                (suggestion.empty() ? "; their tags are " + joined(names) : suggestion));
+    throw query::Wrong("--group-by: no series here has the tag " + core::in_quotes(key) +
+                       (suggestion.empty() ? "; their tags are " + core::joined(names) : suggestion));
   }
 }
 
@@ -143,4 +137,4 @@ std::string suffix_of(const std::string &file) {
   return suffix;
 }
 
-}  // namespace atalaya::query
+}  // namespace atalaya::command_line

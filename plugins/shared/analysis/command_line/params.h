@@ -6,7 +6,7 @@
 #include <array>
 #include <atalaya/plugin.hpp>
 
-namespace atalaya::query {
+namespace atalaya::command_line {
 
 using namespace atalaya::literals;
 
@@ -86,4 +86,4 @@ inline constexpr std::array kStoreParams = {kStores, kMaxPoints, kTimeout};
 inline constexpr auto kQuestionParams = joined(listed(metric_param(ATALAYA_REQUIRED), kTag), kWindowParams,
                                                listed(kAggregate, kEvery, kGroupBy, kRate, kFormula, kTop));
 
-}  // namespace atalaya::query
+}  // namespace atalaya::command_line

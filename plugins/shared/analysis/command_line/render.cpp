@@ -8,14 +8,15 @@
 #include <set>
 
 #include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
 #include "core/base/text/safe_text.h"
 #include "plugins/shared/io/time/time_text.h"
 #include "plugins/shared/io/units/unit_text.h"
 
-namespace atalaya::query {
+namespace atalaya::command_line {
 namespace {
 
-std::string value_text(const Answer &answer, const Point &point) {
+std::string value_text(const query::Answer &answer, const query::Point &point) {
   std::string text;
   if (std::isfinite(point.value)) append_value(text, answer, point);  // a sum that overflowed is not printed
   return text;
@@ -31,9 +32,9 @@ void append_csv(std::string &out, std::string_view text) {
   out += '"';
 }
 
-std::vector<std::string> tag_keys(const std::vector<Answer> &answers) {
+std::vector<std::string> tag_keys(const std::vector<query::Answer> &answers) {
   std::set<std::string> keys;
-  for (const Answer &answer : answers)
+  for (const query::Answer &answer : answers)
     for (const auto &tag : answer.tags) keys.insert(tag.first);
   return {keys.begin(), keys.end()};
 }
@@ -43,18 +44,18 @@ bool is_number(const std::string &text) {
   return text.find_first_not_of("0123456789.-+e") == std::string::npos;
 }
 
-std::string shown_value(const Answer &answer, const Point &point) {
+std::string shown_value(const query::Answer &answer, const query::Point &point) {
   if (!std::isfinite(point.value)) return "-";
   return answer.counts.empty() ? rounded_text(point.value) : value_text(answer, point);
 }
 
-bool has_partly(const std::vector<Answer> &answers) {
-  return std::any_of(answers.begin(), answers.end(), [](const Answer &answer) { return !answer.partly.empty(); });
+bool has_partly(const std::vector<query::Answer> &answers) {
+  return std::any_of(answers.begin(), answers.end(), [](const query::Answer &answer) { return !answer.partly.empty(); });
 }
 
-double part_of(const Answer &answer, const Point &point) {
+double part_of(const query::Answer &answer, const query::Point &point) {
   const auto found = std::lower_bound(answer.partly.begin(), answer.partly.end(), point.time_ns,
-                                      [](const Covered &one, int64_t time_ns) { return one.time_ns < time_ns; });
+                                      [](const query::Covered &one, int64_t time_ns) { return one.time_ns < time_ns; });
   return found != answer.partly.end() && found->time_ns == point.time_ns ? found->part : 1;
 }
 
@@ -63,11 +64,11 @@ std::string part_text(double part) {
   return rounded_text(std::round(part * 1e4) / 1e4);
 }
 
-std::string unit_of(const Answer &answer) {
+std::string unit_of(const query::Answer &answer) {
   return answer.info ? answer.info->unit : "";
 }
 
-std::string with_unit(const Answer &answer) {
+std::string with_unit(const query::Answer &answer) {
   const std::string unit = io::shown_unit(unit_of(answer));
   std::string text;
   core::append_visible(text, answer.metric);
@@ -76,7 +77,7 @@ std::string with_unit(const Answer &answer) {
 
 }  // namespace
 
-std::string tags_text(const Tags &tags) {
+std::string tags_text(const query::Tags &tags) {
   std::string text;
   for (const auto &[key, value] : tags) {
     if (!text.empty()) text += ',';
@@ -87,10 +88,10 @@ std::string tags_text(const Tags &tags) {
   return text;
 }
 
-Tags common_tags(const std::vector<Answer> &answers) {
+query::Tags common_tags(const std::vector<query::Answer> &answers) {
   if (answers.empty()) return {};
   store::Tags common = answers.front().tags;
-  for (const Answer &answer : answers)
+  for (const query::Answer &answer : answers)
     std::erase_if(common, [&](const auto &tag) {
       const auto own = answer.tags.find(tag.first);
       return own == answer.tags.end() || own->second != tag.second;
@@ -98,80 +99,52 @@ Tags common_tags(const std::vector<Answer> &answers) {
   return common;
 }
 
-std::string label_of(const Answer &answer) {
+std::string label_of(const query::Answer &answer) {
   const std::string tags = tags_text(answer.tags);
   std::string label;
   core::append_visible(label, answer.metric);
   return tags.empty() ? label : label + "{" + tags + "}";
 }
 
-void append_tags(std::string &out, const Tags &tags) {
-  out += '{';
-  for (const auto &[key, value] : tags) {
-    core::append_json_string(out.back() == '{' ? out : out += ',', key);
-    core::append_json_string(out += ':', value);
-  }
-  out += '}';
-}
-
-void append_list(std::string &out, const std::vector<std::string> &texts) {
-  out += '[';
-  for (const std::string &text : texts) core::append_json_string(out.back() == '[' ? out : out += ',', text);
-  out += ']';
-}
-
-void append_info(std::string &out, const store::MetricInfo *info) {
+void write_info(core::JsonWriter &json, const store::MetricInfo *info) {
   if (info == nullptr || info->kind == store::Kind::unknown) return;
-  core::append_json_string(out += ",\"kind\":", store::text_of(info->kind));
-  core::append_json_string(out += ",\"unit\":", info->unit);
-  if (!info->summary.empty()) core::append_json_string(out += ",\"summary\":", info->summary);
+  json.key("kind").text(store::text_of(info->kind)).key("unit").text(info->unit);
+  if (!info->summary.empty()) json.key("summary").text(info->summary);
 }
 
-void append_coverage(std::string &out, const Answer &answer) {
-  if (answer.coverage < 1) out += ",\"coverage\":" + part_text(answer.coverage);
+void write_coverage(core::JsonWriter &json, const query::Answer &answer) {
+  if (answer.coverage < 1) json.key("coverage").raw(part_text(answer.coverage));
   if (answer.partly.empty()) return;
-  out += ",\"partly\":[";
-  for (const Covered &one : answer.partly) {
-    out += out.back() == '[' ? "[" : ",[";
-    core::append_integer(out, one.time_ns / 1'000'000);
-    out += ',' + part_text(one.part) + ']';
-  }
-  out += ']';
+  json.key("partly").list();
+  for (const query::Covered &one : answer.partly) json.list().milliseconds(one.time_ns).raw(part_text(one.part)).end_list();
+  json.end_list();
 }
 
-std::string as_json(const std::vector<Answer> &answers) {
-  std::string out = "[";
-  for (const Answer &answer : answers) {
-    out += out.size() > 1 ? ",\n{\"metric\":" : "{\"metric\":";
-    core::append_json_string(out, answer.metric);
-    append_info(out, answer.info.get());
-    append_tags(out += ",\"tags\":", answer.tags);
-    append_list(out += ",\"aggregateTags\":", answer.aggregated_tags);
-    append_coverage(out, answer);
-    out += ",\"dps\":[";
-    const char *comma = "";
-    for (const Point &point : answer.points) {
-      out += comma;
-      out += '[';
-      core::append_integer(out, point.time_ns / 1'000'000);
-      out += ',';
+std::string as_json(const std::vector<query::Answer> &answers) {
+  core::JsonWriter json;
+  json.list();
+  for (const query::Answer &answer : answers) {
+    json.line().object().key("metric").text(answer.metric);
+    write_info(json, answer.info.get());
+    json.key("tags").members(answer.tags).key("aggregateTags").texts(answer.aggregated_tags);
+    write_coverage(json, answer);
+    json.key("dps").list();
+    for (const query::Point &point : answer.points) {
       const std::string value = value_text(answer, point);
-      out += value.empty() ? "null" : value;
-      out += ']';
-      comma = ",";
+      json.list().milliseconds(point.time_ns).raw(value.empty() ? "null" : value).end_list();
     }
-    out += "]}";
+    json.end_list().end_object();
   }
-  return out + "]\n";
+  return json.end_list().take() + "\n";
 }
 
-std::string as_csv(const std::vector<Answer> &answers) {
+std::string as_csv(const std::vector<query::Answer> &answers) {
   const std::vector<std::string> keys = tag_keys(answers);
   std::string out = "time,metric";
   for (const std::string &key : keys) append_csv(out += ',', key);
   const bool partly = has_partly(answers);
   out += partly ? ",value,unit,coverage\r\n" : ",value,unit\r\n";
-  for (const Answer &answer : answers) {
+  for (const query::Answer &answer : answers) {
     std::string series;
     append_csv(series += ',', answer.metric);
     for (const std::string &key : keys) {
@@ -180,24 +153,24 @@ std::string as_csv(const std::vector<Answer> &answers) {
     }
     std::string unit = ",";
     append_csv(unit, unit_of(answer));
-    for (const Point &point : answer.points)
+    for (const query::Point &point : answer.points)
       out += io::time_text(point.time_ns) + series + "," + value_text(answer, point) + unit +
              (partly ? "," + part_text(part_of(answer, point)) : "") + "\r\n";
   }
   return out;
 }
 
-std::string as_table(const std::vector<Answer> &answers) {
+std::string as_table(const std::vector<query::Answer> &answers) {
   io::LocalTimes times;
-  for (const Answer &answer : answers)
-    for (const Point &point : answer.points) times.add(point.time_ns);
+  for (const query::Answer &answer : answers)
+    for (const query::Point &point : answer.points) times.add(point.time_ns);
   const bool partly = has_partly(answers);
   std::vector<Row> rows = {{times.title("time"), "metric", "tags", "value"}};
   if (partly) rows[0].emplace_back("coverage");
-  for (const Answer &answer : answers) {
+  for (const query::Answer &answer : answers) {
     const std::string metric = with_unit(answer);
     const std::string tags = tags_text(answer.tags);
-    for (const Point &point : answer.points) {
+    for (const query::Point &point : answer.points) {
       rows.push_back({times.text(point.time_ns), metric, tags, shown_value(answer, point)});
       if (partly) rows.back().push_back(part_text(part_of(answer, point)));
     }
@@ -205,9 +178,9 @@ std::string as_table(const std::vector<Answer> &answers) {
   return as_columns(rows);
 }
 
-void append_value(std::string &out, const Answer &answer, const Point &point) {
+void append_value(std::string &out, const query::Answer &answer, const query::Point &point) {
   const auto count = std::lower_bound(answer.counts.begin(), answer.counts.end(), point.time_ns,
-                                      [](const Count &one, int64_t time_ns) { return one.time_ns < time_ns; });
+                                      [](const query::Count &one, int64_t time_ns) { return one.time_ns < time_ns; });
   if (count != answer.counts.end() && count->time_ns == point.time_ns) return core::append_integer(out, count->value);
   core::append_number(out, point.value);
 }
@@ -285,4 +258,4 @@ std::string as_csv_rows(const std::vector<Row> &rows) {
   return out;
 }
 
-}  // namespace atalaya::query
+}  // namespace atalaya::command_line

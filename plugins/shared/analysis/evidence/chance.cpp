@@ -7,6 +7,8 @@
 #include <numeric>
 #include <vector>
 
+#include "plugins/shared/analysis/evidence/statistics.h"
+
 namespace atalaya::evidence {
 namespace {
 
@@ -66,19 +68,6 @@ double far_values_chance(std::span<const double> before, std::span<const double>
   return std::min(1.0, 2 * beyond_chance(before.size(), after.size(), std::max(above, below)));
 }
 
-// The probability of a smaller |t| for integer degrees of freedom. Source: Abramowitz and Stegun, 26.7.3 and 26.7.4.
-double student_within(double t, size_t freedom) {
-  const double angle = std::atan(t / std::sqrt(static_cast<double>(freedom)));
-  const double sine = std::sin(angle), square = std::cos(angle) * std::cos(angle);
-  const bool is_odd = freedom % 2 != 0;
-  double term = is_odd ? std::cos(angle) : 1, sum = 0;
-  for (size_t next = is_odd ? 3 : 2; next <= freedom; next += 2) {
-    sum += term;
-    term *= square * static_cast<double>(next - 1) / static_cast<double>(next);
-  }
-  return is_odd ? (angle + sine * sum) / std::acos(0.0) : sine * sum;
-}
-
 }  // namespace
 
 double one_more_chance(std::span<const double> others, double value) {
@@ -89,7 +78,7 @@ double one_more_chance(std::span<const double> others, double value) {
   for (const double other : others) squares += (other - mean) * (other - mean);
   if (squares == 0) return distance == 0 ? 1 : 0;
   const double deviation = std::sqrt(squares / (count - 1) * (1 + 1 / count));
-  return std::clamp(1 - student_within(distance / deviation, others.size() - 1), 0.0, 1.0);
+  return 2 * student_tail(distance / deviation, count - 1);
 }
 
 double chance_of(std::span<const double> before, std::span<const double> after) {
@@ -102,10 +91,6 @@ double inner_range(std::span<const double> values) {
   std::vector<double> sorted(values.begin(), values.end());
   std::sort(sorted.begin(), sorted.end());
   return sorted[sorted.size() - 2] - sorted[1];
-}
-
-double mean_of(std::span<const double> values) {
-  return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 }  // namespace atalaya::evidence

@@ -17,6 +17,5 @@ double one_more_chance(std::span<const double> others, double value);
 
 // The largest value minus the smallest, without one value at each end: a single peak does not count. 0 for less than four values.
 double inner_range(std::span<const double> values);
-double mean_of(std::span<const double> values);
 
 }  // namespace atalaya::evidence

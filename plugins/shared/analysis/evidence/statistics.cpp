@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 namespace atalaya::evidence {
@@ -39,12 +38,16 @@ double incomplete_beta(double a, double b, double x) {
 
 }  // namespace
 
+double mean_of(std::span<const double> values) {
+  return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
 double median(std::vector<double> values) {
   if (values.empty()) return kNone;
-  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+  const size_t half = values.size() / 2;
+  const double middle = at_rank(values, half);
+  if (values.size() % 2 == 1) return middle;
+  return (middle + *std::max_element(values.begin(), values.begin() + static_cast<ptrdiff_t>(half))) / 2;
 }
 
 double robust_deviation(const std::vector<double> &values, double middle) {
@@ -90,12 +93,7 @@ std::vector<double> chances_below(const std::vector<double> &values, size_t most
 }
 
 double correlation(std::span<const double> a, std::span<const double> b) {
-  const auto count = static_cast<double>(a.size());
-  double mean_a = 0, mean_b = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    mean_a += a[i] / count;
-    mean_b += b[i] / count;
-  }
+  const double mean_a = mean_of(a), mean_b = mean_of(b);
   double both = 0, own_a = 0, own_b = 0;
   for (size_t i = 0; i < a.size(); ++i) {
     both += (a[i] - mean_a) * (b[i] - mean_b);

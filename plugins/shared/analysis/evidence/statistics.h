@@ -2,6 +2,7 @@
 // The statistics of the analysis.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <span>
@@ -10,6 +11,21 @@
 namespace atalaya::evidence {
 
 inline constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+// Probability of a false verdict, over all comparisons of one kind.
+inline constexpr double kChance = 0.01;
+inline bool is_beyond_chance(double chance, size_t comparisons) {
+  return chance * static_cast<double>(comparisons) <= kChance;
+}
+
+// The value at a place of the ascending order; `values` has one there and is reordered.
+template <class T>
+T at_rank(std::vector<T> &values, size_t rank) {
+  const auto place = values.begin() + static_cast<ptrdiff_t>(rank);
+  std::nth_element(values.begin(), place, values.end());
+  return *place;
+}
+// 0 without values.
+double mean_of(std::span<const double> values);
 
 // For an even number of values, the mean of the middle two; NaN without values.
 double median(std::vector<double> values);

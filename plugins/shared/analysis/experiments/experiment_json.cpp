@@ -4,10 +4,11 @@
 #include <simdjson.h>
 
 #include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
 #include "core/base/text/text.h"
 #include "plugins/shared/io/time/time_text.h"
 
-namespace atalaya::query {
+namespace atalaya::experiments {
 namespace {
 
 using simdjson::dom::element;
@@ -15,23 +16,8 @@ using simdjson::dom::element;
 constexpr size_t kMaxDocuments = 10'000;
 constexpr size_t kMaxTags = 64;
 
-void add_text(std::string &out, std::string_view key, std::string_view text) {
-  if (text.empty()) return;
-  out += out.back() == '{' ? "" : ",";
-  core::append_json_string(out, key);
-  out += ':';
-  core::append_json_string(out, text);
-}
-
-void add_seconds(std::string &out, std::string_view key, int64_t time_ns) {
-  out += out.back() == '{' ? "" : ",";
-  core::append_json_string(out, key);
-  out += ':';
-  core::append_integer(out, time_ns / 1'000'000'000);
-}
-
 [[noreturn]] void wrong(const std::string &what) {
-  throw Wrong("not JSON of experiments: " + what);
+  throw query::Wrong("not JSON of experiments: " + what);
 }
 
 // The text of the first of the keys that exists in the object; "" if none exists or its value is null.
@@ -67,7 +53,7 @@ std::optional<int64_t> time_at(const element &object, std::initializer_list<cons
   return std::nullopt;
 }
 
-Tags tags_at(const element &object) {
+query::Tags tags_at(const element &object) {
   store::Tags tags;
   simdjson::dom::object members;
   if (object["tags"].get(members) != simdjson::SUCCESS) return tags;
@@ -103,39 +89,38 @@ Experiment read_one(const element &document, int64_t now_ns) {
 }  // namespace
 
 std::string experiments_json(const std::vector<Experiment> &experiments) {
-  std::string out = "[";
+  core::JsonWriter json;
+  json.list();
   for (const Experiment &one : experiments) {
-    out += out.size() > 1 ? ",\n{" : "{";
-    add_text(out, "experiment", one.name);
-    add_text(out, "workload", one.workload);
-    add_text(out, "user", one.user);
-    add_text(out, "notes", one.notes);
+    core::JsonObject object(json.line());
+    object.text("experiment", one.name);
+    object.text("workload", one.workload);
+    object.text("user", one.user);
+    object.text("notes", one.notes);
     if (!one.tags.empty()) {
-      out += ",\"tags\":{";
-      for (const auto &[key, value] : one.tags) add_text(out, key, value);
-      out += '}';
+      core::JsonObject tags(object.key("tags"));
+      for (const auto &[key, value] : one.tags) tags.text(key, value);
     }
-    add_text(out, "start", io::time_text(one.start_ns));
-    if (one.open())
-      out += ",\"end\":null";
-    else
-      add_text(out, "end", io::time_text(one.end_ns(0)));
-    out += '}';
+    object.text("start", io::time_text(one.start_ns));
+    object.key("end").text_or_null(one.open() ? "" : io::time_text(one.end_ns(0)));
   }
-  return out + "]\n";
+  return json.end_list().take() + "\n";
 }
 
 std::string reference_document(const Experiment &experiment) {
-  std::string out = "{";
-  add_text(out, "experiment_id", experiment.name);
-  if (!experiment.workload.empty()) {
-    add_text(out, "test_id", experiment.name + "_" + experiment.workload);
-    add_text(out, "test_name", experiment.workload);
+  core::JsonWriter json;
+  {
+    core::JsonObject object(json);
+    object.text("experiment_id", experiment.name);
+    if (!experiment.workload.empty()) {
+      object.text("test_id", experiment.name + "_" + experiment.workload);
+      object.text("test_name", experiment.workload);
+    }
+    object.text("username", experiment.user);
+    json.key("start_time").integer(experiment.start_ns / 1'000'000'000);
+    if (!experiment.open()) json.key("end_time").integer(experiment.end_ns(0) / 1'000'000'000);
   }
-  add_text(out, "username", experiment.user);
-  add_seconds(out, "start_time", experiment.start_ns);
-  if (!experiment.open()) add_seconds(out, "end_time", experiment.end_ns(0));
-  return out + "}";
+  return json.take();
 }
 
 std::vector<Experiment> read_experiments(std::string_view json, int64_t now_ns) {
@@ -153,4 +138,4 @@ std::vector<Experiment> read_experiments(std::string_view json, int64_t now_ns) 
   return all;
 }
 
-}  // namespace atalaya::query
+}  // namespace atalaya::experiments

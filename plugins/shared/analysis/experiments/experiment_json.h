@@ -8,7 +8,7 @@
 
 #include "plugins/shared/analysis/experiments/experiments.h"
 
-namespace atalaya::query {
+namespace atalaya::experiments {
 
 // [{"experiment":..,"workload":..,"user":..,"notes":..,"tags":{..},"start":"2026-..Z","end":"2026-..Z"}]; absent parts are left
 // out, the end of an open one is null.
@@ -21,4 +21,4 @@ std::vector<Experiment> read_experiments(std::string_view json, int64_t now_ns);
 // One experiment in the format of the time stamping tool.
 std::string reference_document(const Experiment &experiment);
 
-}  // namespace atalaya::query
+}  // namespace atalaya::experiments

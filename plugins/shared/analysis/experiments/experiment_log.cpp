@@ -9,7 +9,7 @@
 #include "plugins/shared/io/time/time_text.h"
 #include "plugins/shared/store/location.h"
 
-namespace atalaya::query {
+namespace atalaya::experiments {
 namespace {
 
 std::string shown(const Experiment &experiment) {
@@ -26,7 +26,7 @@ void check(const Experiment &experiment) {
     check_name("tag", key);
     check_name("the value of a tag", value);
   }
-  if (experiment.notes.size() > kMaxNotesLength) throw Wrong("notes have at most 4096 bytes");
+  if (experiment.notes.size() > kMaxNotesLength) throw query::Wrong("notes have at most 4096 bytes");
 }
 
 }  // namespace
@@ -40,7 +40,7 @@ void ExperimentLog::start(const Experiment &experiment) {
   check(experiment);
   for (const Experiment &known : experiments(*store_, experiment.name)) {
     if (known.workload != experiment.workload || !known.open()) continue;
-    throw Wrong(shown(known) + " is open since " + io::time_text(known.start_ns) + "; end or delete it first");
+    throw query::Wrong(shown(known) + " is open since " + io::time_text(known.start_ns) + "; end or delete it first");
   }
   put(experiment);
 }
@@ -50,10 +50,10 @@ Experiment ExperimentLog::end(const std::string &name, const std::string &worklo
   for (Experiment &known : experiments(*store_, name))
     if (known.open() && (workload.empty() || known.workload == workload)) ending.push_back(std::move(known));
   const Experiment wanted = find_experiment(*store_, name, workload);
-  if (!wanted.open()) throw Wrong(shown(wanted) + " is not open: it ended at " + io::time_text(wanted.end_ns(0)));
+  if (!wanted.open()) throw query::Wrong(shown(wanted) + " is not open: it ended at " + io::time_text(wanted.end_ns(0)));
   for (Experiment &one : ending) {
     if (at_ns <= one.start_ns)
-      throw Wrong(shown(one) + " began at " + io::time_text(one.start_ns) + " and cannot end before; see --at");
+      throw query::Wrong(shown(one) + " began at " + io::time_text(one.start_ns) + " and cannot end before; see --at");
     one.duration_ns = at_ns - one.start_ns;
   }
   put(ending);
@@ -74,7 +74,7 @@ void ExperimentLog::put(std::span<const Experiment> experiments, bool deleted) {
   atalaya_field field{host_.intern(kDeleted), ATALAYA_I64, {}};
   field.value.i64 = 1;
   // The span only points to its texts and tags, which must live as long.
-  std::deque<Tags> texts;
+  std::deque<query::Tags> texts;
   std::deque<std::vector<atalaya_tag>> tags;
   std::vector<atalaya_sample> spans;
   for (const Experiment &experiment : experiments) {
@@ -94,4 +94,4 @@ void ExperimentLog::put(std::span<const Experiment> experiments, bool deleted) {
   writer_->write(spans, writer_->arrival(core::read_clocks()));
 }
 
-}  // namespace atalaya::query
+}  // namespace atalaya::experiments

@@ -11,7 +11,7 @@
 #include "plugins/shared/analysis/experiments/experiments.h"
 #include "plugins/shared/store/store.h"
 
-namespace atalaya::query {
+namespace atalaya::experiments {
 
 // Everything throws Wrong, or store::Error.
 class ExperimentLog {
@@ -37,4 +37,4 @@ class ExperimentLog {
   std::unique_ptr<store::Store> store_;
 };
 
-}  // namespace atalaya::query
+}  // namespace atalaya::experiments

@@ -7,13 +7,13 @@
 #include "core/base/text/text.h"
 #include "plugins/shared/store/query/pieces.h"
 
-namespace atalaya::query {
+namespace atalaya::experiments {
 namespace {
 
 constexpr std::string_view kExperimentTag = "experiment";
 constexpr std::string_view kWorkloadTag = "workload";
 
-std::string taken(Tags &tags, std::string_view key) {
+std::string taken(query::Tags &tags, std::string_view key) {
   const auto found = tags.find(key);
   if (found == tags.end()) return "";
   std::string value = std::move(found->second);
@@ -41,7 +41,7 @@ std::string_view span_name(const Experiment &experiment) {
   return experiment.workload.empty() ? kExperimentTag : kWorkloadTag;
 }
 
-Tags span_tags(const Experiment &experiment) {
+query::Tags span_tags(const Experiment &experiment) {
   store::Tags tags = experiment.tags;
   tags.insert_or_assign(std::string(kExperimentTag), experiment.name);
   if (!experiment.workload.empty()) tags.insert_or_assign(std::string(kWorkloadTag), experiment.workload);
@@ -70,7 +70,7 @@ std::vector<Experiment> experiments(store::Store &store, std::string_view name, 
   store::Selection selection;
   selection.metrics = {std::string(kExperimentTag)};
   if (workloads) selection.metrics.emplace_back(kWorkloadTag);
-  if (!name.empty()) selection.tags = {{std::string(kExperimentTag), {exactly(name)}}};
+  if (!name.empty()) selection.tags = {{std::string(kExperimentTag), {query::exactly(name)}}};
   std::vector<Experiment> found;
   store.spans(selection, [&](const store::Span &span) {
     if (auto experiment = experiment_of(span)) found.push_back(std::move(*experiment));
@@ -85,12 +85,13 @@ Experiment find_experiment(store::Store &store, const std::string &name, const s
   std::vector<std::string> known;
   if (found.empty()) {
     for (const Experiment &one : experiments(store, {}, false)) known.push_back(one.name);
-    throw Wrong("experiment " + core::in_quotes(name) + " is not in the store " + store.name() + core::did_you_mean(name, known));
+    throw query::Wrong("experiment " + core::in_quotes(name) + " is not in the store " + store.name() +
+                       core::did_you_mean(name, known));
   }
   if (workload.empty()) return around(found);
   for (const Experiment &one : found) known.push_back(one.workload);
-  throw Wrong("experiment " + core::in_quotes(name) + " has no workload " + core::in_quotes(workload) +
-              core::did_you_mean(workload, known));
+  throw query::Wrong("experiment " + core::in_quotes(name) + " has no workload " + core::in_quotes(workload) +
+                     core::did_you_mean(workload, known));
 }
 
 void check_name(const char *what, const std::string &name) {
@@ -100,8 +101,8 @@ void check_name(const char *what, const std::string &name) {
     return plain || std::string_view("-_.:/@+ ").find(c) != std::string_view::npos || static_cast<unsigned char>(c) >= 0x80;
   };
   if (!name.empty() && name.size() <= kLongest && name[0] != '-' && std::all_of(name.begin(), name.end(), allowed)) return;
-  throw Wrong(std::string(what) + " " + core::in_quotes(name) +
-              " is no name; write 1 to 200 letters, digits, spaces and - _ . : / @ +, not beginning with -");
+  throw query::Wrong(std::string(what) + " " + core::in_quotes(name) +
+                     " is no name; write 1 to 200 letters, digits, spaces and - _ . : / @ +, not beginning with -");
 }
 
-}  // namespace atalaya::query
+}  // namespace atalaya::experiments

@@ -12,13 +12,13 @@
 #include "plugins/shared/store/query/types.h"
 #include "plugins/shared/store/store.h"
 
-namespace atalaya::query {
+namespace atalaya::experiments {
 
 struct Experiment {
   std::string name;
   std::string workload;  // one run within the experiment; "": the experiment itself
   std::string user, notes;
-  Tags tags;  // further ones
+  query::Tags tags;  // further ones
   int64_t start_ns = 0;
   int64_t duration_ns = -1;  // -1: it is still open
 
@@ -28,7 +28,7 @@ struct Experiment {
 
 // The text and tags of the span that represents the experiment; the span has the experiment's start and duration.
 std::string_view span_name(const Experiment &experiment);
-Tags span_tags(const Experiment &experiment);
+query::Tags span_tags(const Experiment &experiment);
 // A span with this count marks a deleted experiment.
 constexpr std::string_view kDeleted = "experiment.deleted";
 // The experiment of a span; nothing for other spans.
@@ -42,4 +42,4 @@ Experiment find_experiment(store::Store &store, const std::string &name, const s
 // Names and the rest of their tags: letters, digits and a few signs that need no quoting, at most 200 bytes. Throws Wrong.
 void check_name(const char *what, const std::string &name);
 
-}  // namespace atalaya::query
+}  // namespace atalaya::experiments

@@ -52,7 +52,7 @@ void set_baseline(Request &request, const std::string &against, store::Store &st
   } else if (against.starts_with("host=")) {
     set_other_host(request, against.substr(5));
   } else {
-    request.baseline.range = query::range_of("--against", against, store, now_ns);
+    request.baseline.range = experiments::range_of("--against", against, store, now_ns);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "plugins/shared/analysis/evidence/chance.h"
+#include "plugins/shared/analysis/evidence/statistics.h"
 
 namespace atalaya::explain {
 namespace {
@@ -45,7 +46,7 @@ double chance_among(const PeerMeans &peers, const Tags &part, double value) {
 }
 
 void judge(Difference &difference, const Change &change, size_t tests) {
-  difference.beyond = is_large(difference, change) && difference.chance * static_cast<double>(tests) <= kChance;
+  difference.beyond = is_large(difference, change) && evidence::is_beyond_chance(difference.chance, tests);
 }
 
 }  // namespace

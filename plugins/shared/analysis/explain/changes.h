@@ -42,9 +42,8 @@ struct Change {
   double least() const { return resource.min_share_of_capacity * capacity; }
 };
 
-// A finding: its chance is below kChance / tests, its difference is larger than kSpreads spreads of the baseline, than 5 % of the
-// baseline, and than a share of the capacity.
-inline constexpr double kChance = 0.01;
+// A finding: its chance is below evidence::kChance / tests, its difference is larger than kSpreads spreads of the baseline, than 5
+// % of the baseline, and than a share of the capacity.
 inline constexpr double kSpreads = 1.5;
 inline constexpr double kMinPart = 0.05;
 

@@ -5,13 +5,13 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/text/json_writer.h"
 #include "plugins/shared/analysis/explain/explanation.h"
-#include "plugins/shared/io/json/json_object.h"
 
 namespace atalaya::explain {
 namespace {
 
-using io::JsonObject;
+using core::JsonObject;
 
 void add_side(JsonObject &all, std::string_view key, const Side &side, const Steps &steps) {
   JsonObject object(all.key(key));
@@ -89,7 +89,7 @@ void add_fact(JsonObject &object, const FactChange &fact) {
 }  // namespace
 
 std::string as_json(const Explanation &explanation) {
-  io::JsonWriter out;
+  core::JsonWriter out;
   {
     JsonObject all(out);
     add_side(all, "range", explanation.window, explanation.window_steps);

@@ -7,6 +7,7 @@
 
 #include "core/base/text/safe_text.h"
 #include "plugins/shared/analysis/command_line/output.h"
+#include "plugins/shared/analysis/evidence/statistics.h"
 #include "plugins/shared/analysis/explain/explanation.h"
 #include "plugins/shared/io/time/time_text.h"
 
@@ -151,17 +152,18 @@ std::string statistics_text(const Explanation &explanation) {
       text.data(), text.size(),
       "Test: %zu steps against %zu, exact rank sum and far values, p <= %.2g / %zu tests. A finding also exceeds %.1f times "
       "the range of the baseline's steps (without one at each end), and %.0f %% of the baseline.",
-      explanation.window_steps.complete(), explanation.baseline_steps.complete(), kChance, std::max<size_t>(explanation.tests, 1),
-      kSpreads, 100 * kMinPart);
+      explanation.window_steps.complete(), explanation.baseline_steps.complete(), evidence::kChance,
+      std::max<size_t>(explanation.tests, 1), kSpreads, 100 * kMinPart);
   if (explanation.others.empty()) return text.data();
   return std::string(text.data()) + " p is also at least that of one more host among the " +
          std::to_string(explanation.others.size()) + " others (Student's t).";
 }
 
 std::string as_text(const Explanation &explanation) {
-  std::string out = "Range:    " + query::span_text(explanation.window.range) + "\n";
+  std::string out = "Range:    " + command_line::span_text(explanation.window.range) + "\n";
   out +=
-      "Baseline: " + (explanation.others.empty() ? query::span_text(explanation.baseline.range) : others_text(explanation)) + "\n";
+      "Baseline: " + (explanation.others.empty() ? command_line::span_text(explanation.baseline.range) : others_text(explanation)) +
+      "\n";
   const auto has = [&](bool causes) {
     return std::any_of(explanation.findings.begin(), explanation.findings.end(),
                        [&](const Finding &finding) { return finding.is_cause == causes; });

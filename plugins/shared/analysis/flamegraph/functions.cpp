@@ -46,7 +46,7 @@ class Table {
   // The row of the rest has only self time, because the totals of functions overlap and cannot be added.
   void add_rest(const std::string &label, const Values &self) {
     if (self[0] == 0 && self[1] == 0) return;
-    query::Row row(rows_.front().size());
+    command_line::Row row(rows_.front().size());
     row[0] = amount(self[0]);
     row[1] = share(self, 0);
     row.back() = label;
@@ -54,14 +54,14 @@ class Table {
   }
 
   std::string text() && {
-    std::vector<query::Row> numbers = rows_;
-    for (query::Row &row : numbers) row.back().clear();
-    const std::string aligned = query::as_columns(numbers);
+    std::vector<command_line::Row> numbers = rows_;
+    for (command_line::Row &row : numbers) row.back().clear();
+    const std::string aligned = command_line::as_columns(numbers);
     size_t width = 0;
     for (size_t begin = 0, end = 0; (end = aligned.find('\n', begin)) != std::string::npos; begin = end + 1)
       width = std::max(width, core::display_width(aligned.substr(begin, end - begin)));
-    for (query::Row &row : rows_) row.back() = fitting(row.back(), kColumns - std::min(width + 2, kColumns - 1));
-    return query::as_columns(rows_);
+    for (command_line::Row &row : rows_) row.back() = fitting(row.back(), kColumns - std::min(width + 2, kColumns - 1));
+    return command_line::as_columns(rows_);
   }
 
  private:
@@ -77,12 +77,12 @@ class Table {
   }
   std::string share(const Values &values, size_t side) const { return decimals(percent(values, side), 2); }
   std::string amount(double value) const {
-    return style_.unit == Unit::samples ? query::rounded_text(value) : decimals(value / 1e9, 3);
+    return style_.unit == Unit::samples ? command_line::rounded_text(value) : decimals(value / 1e9, 3);
   }
 
   const Node &all_;
   const Style &style_;
-  std::vector<query::Row> rows_;
+  std::vector<command_line::Row> rows_;
 };
 
 }  // namespace

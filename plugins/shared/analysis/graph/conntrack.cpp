@@ -8,6 +8,8 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/text/text.h"
+
 namespace atalaya::graph {
 namespace {
 
@@ -34,11 +36,7 @@ std::string address_of(std::string_view text) {
 class Line {
  public:
   explicit Line(std::string_view text) {
-    while (!text.empty()) {
-      const size_t end = std::min(text.find(' '), text.size());
-      take(text.substr(0, end));
-      text.remove_prefix(std::min(end + 1, text.size()));
-    }
+    while (!text.empty()) take(core::cut_at(text, ' '));
   }
 
   // A connection of any protocol, with both directions.
@@ -76,11 +74,9 @@ void add_translation(const Service &seen, const Service &real, Translations &tra
 size_t add_translations(std::string_view text, Translations &translations) {
   size_t connections = 0;
   while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    const Line line(text.substr(0, end));
+    const Line line(core::cut_at(text, '\n'));
     connections += line.is_connection() ? 1 : 0;
     if (const auto one = line.translation()) add_translation(one->first, one->second, translations);
-    text.remove_prefix(std::min(end + 1, text.size()));
   }
   return connections;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/shared/analysis/graph/params.h"
 
-#include <charconv>
 #include <string>
 #include <vector>
 
@@ -38,11 +37,9 @@ Translations own_translations() {
 
 double share_of(std::string_view where, std::string_view text) {
   const bool per_cent = text.ends_with('%');
-  const char *end = text.data() + text.size() - (per_cent ? 1 : 0);
-  double value = -1;
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  double value = core::number_from<double>(text.substr(0, text.size() - (per_cent ? 1 : 0))).value_or(-1);
   if (per_cent) value /= 100;
-  if (error != std::errc() || stop != end || !(value >= 0 && value <= 1))
+  if (!(value >= 0 && value <= 1))
     throw query::Wrong(std::string(where) + ": " + core::in_quotes(text) + " is not a share; write 10% or 0.1");
   return value;
 }

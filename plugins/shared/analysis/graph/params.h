@@ -14,7 +14,7 @@ namespace atalaya::graph {
 using namespace atalaya::literals;
 
 inline constexpr Param kConntrack =
-    param::list("conntrack", query::kText,
+    param::list("conntrack", command_line::kText,
                 "Output of conntrack -L of a host that translates addresses (default: the table of this host, if readable)")
         .unit("FILE");
 // Throws Failure.

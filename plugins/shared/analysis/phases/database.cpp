@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "core/base/text/json_writer.h"
+
 namespace atalaya::phases {
 namespace {
 
@@ -115,12 +117,11 @@ core::Status PhaseDatabase::import(std::string_view json) {
 }
 
 std::string PhaseDatabase::exported() const {
-  std::string out = "{\"format\":\"atalaya-phases\",\"version\":" + std::to_string(kDefinitionVersion) + ",\"phases\":[";
-  for (const KnownPhase &phase : phases_) {
-    out += &phase == &phases_.front() ? "\n" : ",\n";
-    out += definition_json(phase, symbols_);
-  }
-  return out + "\n]}\n";
+  core::JsonWriter json;
+  json.object().key("format").text("atalaya-phases").key("version").integer(kDefinitionVersion).key("phases").list();
+  // Each phase is on a line of its own, also the first one.
+  for (const KnownPhase &phase : phases_) json.raw("\n").raw(definition_json(phase, symbols_));
+  return json.take() + "\n]}\n";
 }
 
 const KnownPhase *PhaseDatabase::find(std::string_view application, std::string_view id) const {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <string>
 
-#include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
 #include "plugins/shared/analysis/phases/database.h"
 
 namespace atalaya::phases {
@@ -20,34 +20,25 @@ constexpr size_t kMaxParts = 256, kMaxNames = size_t{64} << 10, kMaxFilePhases =
 constexpr double kMaxTimeMs = 7'258'118'400'000;  // the start of the year 2200
 constexpr double kMaxNumber = 1e15;
 
-void add_instants(std::string &out, std::string_view key, const Moments &moments) {
+void write_instants(core::JsonWriter &json, std::string_view key, const Moments &moments) {
   if (moments.count <= 0) return;
-  out += ",\"";
-  out += key;
-  out += "\":[";
-  for (const double value : {moments.count, moments.mean, moments.squares, moments.cubes}) {
-    if (out.back() != '[') out += ',';
-    core::append_number(out, value);
-  }
-  out += ']';
+  json.key(key).list();
+  for (const double value : {moments.count, moments.mean, moments.squares, moments.cubes}) json.number(value);
+  json.end_list();
 }
 
-void add_functions(std::string &out, const Profile &profile, const Symbols &symbols) {
+void write_functions(core::JsonWriter &json, const Profile &profile, const Symbols &symbols) {
   std::vector<Part> parts(profile.parts().begin(), profile.parts().end());
   std::sort(parts.begin(), parts.end(), [](const Part &a, const Part &b) { return a.threads > b.threads; });
-  out += ",\"functions\":[";
+  json.key("functions").list();
   size_t names = 0, count = 0;
   for (const Part &part : parts) {
     const std::string &text = symbols.text(part.symbol);
     if (text.size() > kMaxText || names + text.size() > kMaxNames || ++count > kMaxParts) continue;
     names += text.size();
-    out += out.back() == '[' ? "[" : ",[";
-    core::append_json_string(out, text);
-    out += ',';
-    core::append_number(out, part.threads);
-    out += ']';
+    json.list().text(text).number(part.threads).end_list();
   }
-  out += ']';
+  json.end_list();
 }
 
 struct Malformed {
@@ -153,28 +144,19 @@ auto checked(std::string_view json, Read &&read) -> core::Result<decltype(read(e
 }  // namespace
 
 std::string definition_json(const KnownPhase &known, const Symbols &symbols) {
-  std::string out = "{\"version\":" + std::to_string(kDefinitionVersion) + ",\"application\":";
-  core::append_json_string(out, known.application);
-  out += ",\"phase\":";
-  core::append_json_string(out, known.id);
-  out += ",\"key\":\"" + std::string(text_of(known.key)) + "\",\"epoch\":" + std::to_string(known.phase.epoch) +
-         ",\"learned\":" + std::to_string(known.learned_ns / 1'000'000);
-  add_instants(out, "threads", known.phase.profile.threads());
-  add_instants(out, "seconds", known.seconds);
-  for (size_t r = 0; r < kResources; ++r) add_instants(out, kResourceNames[r], known.usage.of[r]);
+  core::JsonWriter json;
+  json.object().key("version").integer(kDefinitionVersion).key("application").text(known.application).key("phase").text(known.id);
+  json.key("key").text(text_of(known.key)).key("epoch").count(known.phase.epoch).key("learned").milliseconds(known.learned_ns);
+  write_instants(json, "threads", known.phase.profile.threads());
+  write_instants(json, "seconds", known.seconds);
+  for (size_t r = 0; r < kResources; ++r) write_instants(json, kResourceNames[r], known.usage.of[r]);
   if (!known.before.empty()) {
-    out += ",\"before\":[";
-    for (const auto &[ids, count] : known.before) {
-      out += out.back() == '[' ? "[" : ",[";
-      core::append_json_string(out, ids.first);
-      out += ',';
-      core::append_json_string(out, ids.second);
-      out += ',' + std::to_string(count) + ']';
-    }
-    out += ']';
+    json.key("before").list();
+    for (const auto &[ids, count] : known.before) json.list().text(ids.first).text(ids.second).count(count).end_list();
+    json.end_list();
   }
-  add_functions(out, known.phase.profile, symbols);
-  return out + '}';
+  write_functions(json, known.phase.profile, symbols);
+  return json.end_object().take();
 }
 
 core::Result<KnownPhase> read_definition(std::string_view json, Symbols &symbols) {

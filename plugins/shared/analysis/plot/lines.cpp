@@ -29,7 +29,7 @@ query::Tags naming_tags(const query::Answer &answer, const query::Query &query) 
 
 }  // namespace
 
-void set_interval(query::Question &question, const query::Range &range) {
+void set_interval(command_line::Question &question, const query::Range &range) {
   if (question.query.downsample) return;
   question.query.downsample = {round_interval(range.to_ns - range.from_ns, kPoints), std::nullopt, query::Fill::none};
 }
@@ -39,18 +39,18 @@ std::string unit_of(const query::Answer &answer) {
   return query::is_per_core(answer.metric, *answer.info) ? "% of one core" : io::shown_unit(answer.info->unit);
 }
 
-void add_lines(Plot &plot, std::vector<query::Answer> answers, const query::Question &question) {
+void add_lines(Plot &plot, std::vector<query::Answer> answers, const command_line::Question &question) {
   const bool one_metric = std::all_of(answers.begin(), answers.end(),
                                       [&](const query::Answer &answer) { return answer.metric == answers.front().metric; });
-  const query::Tags common = query::common_tags(answers);
-  plot.subtitle = query::tags_text(common);
+  const query::Tags common = command_line::common_tags(answers);
+  plot.subtitle = command_line::tags_text(common);
   plot.lines.reserve(plot.lines.size() + answers.size());
   for (query::Answer &answer : answers) {
     const bool counter = answer.info && answer.info->kind == store::Kind::total;
     Line line{"", unit_of(answer), std::move(answer.points), Role::member, !counter};
     answer.tags = naming_tags(answer, question.query);
     std::erase_if(answer.tags, [&](const auto &tag) { return common.contains(tag.first); });
-    line.label = one_metric && !answer.tags.empty() ? query::tags_text(answer.tags) : query::label_of(answer);
+    line.label = one_metric && !answer.tags.empty() ? command_line::tags_text(answer.tags) : command_line::label_of(answer);
     plot.lines.push_back(std::move(line));
   }
 }
@@ -70,8 +70,8 @@ void add_others(Plot &plot, std::vector<query::Answer> rest, query::Budget &budg
   }
 }
 
-void add_bands(Plot &plot, const std::vector<query::Experiment> &experiments, const std::string &name, int64_t now_ns) {
-  for (const query::Experiment &one : experiments) {
+void add_bands(Plot &plot, const std::vector<experiments::Experiment> &experiments, const std::string &name, int64_t now_ns) {
+  for (const experiments::Experiment &one : experiments) {
     if (!name.empty() && (one.name != name || one.workload.empty())) continue;
     const Band band{one.start_ns, one.end_ns(now_ns), one.workload.empty() ? one.name : one.workload};
     if (band.to_ns > plot.from_ns && band.from_ns < plot.to_ns) plot.bands.push_back(band);

@@ -31,7 +31,7 @@ std::string pixels(double value) {
 
 void add_text(std::string &out, double x, double y, const char *anchor, std::string_view text, const char *more) {
   out += "<text x=\"" + pixels(x) + "\" y=\"" + pixels(y) + "\" text-anchor=\"" + anchor + "\"" + more + ">" +
-         query::xml_text(text) + "</text>\n";
+         command_line::xml_text(text) + "</text>\n";
 }
 
 void add_line(std::string &out, double x1, double y1, double x2, double y2, const char *more) {

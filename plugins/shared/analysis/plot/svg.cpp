@@ -8,6 +8,7 @@
 
 #include "core/base/text/safe_text.h"
 #include "plugins/shared/analysis/command_line/render.h"
+#include "plugins/shared/analysis/evidence/statistics.h"
 #include "plugins/shared/analysis/plot/axis_unit.h"
 #include "plugins/shared/analysis/plot/legend.h"
 #include "plugins/shared/analysis/plot/marks.h"
@@ -101,9 +102,7 @@ int64_t usual_distance(const std::vector<int64_t> &times) {
   std::vector<int64_t> distances;
   for (size_t i = 1; i < times.size(); ++i) distances.push_back(times[i] - times[i - 1]);
   if (distances.empty()) return 0;
-  const auto usual = distances.begin() + static_cast<std::ptrdiff_t>(distances.size() / 5);
-  std::nth_element(distances.begin(), usual, distances.end());
-  return *usual;
+  return evidence::at_rank(distances, distances.size() / 5);
 }
 
 int64_t usual_distance(const std::vector<query::Point> &points) {
@@ -164,7 +163,7 @@ class Drawing {
       if (to - from < 0.1) continue;
       out_ += "<rect x=\"" + pixels(from) + "\" y=\"" + pixels(upper()) + "\" width=\"" + pixels(to - from) + "\" height=\"" +
               pixels(lower() - upper()) + "\" fill=\"" + (row % 2 == 0 ? "#0072b2" : "#e69f00") +
-              "\" fill-opacity=\"0.08\"><title>" + query::xml_text(band.label) + "</title></rect>\n";
+              "\" fill-opacity=\"0.08\"><title>" + command_line::xml_text(band.label) + "</title></rect>\n";
       const auto room = static_cast<size_t>((to - from) / kLetter);
       if (labelled && room > 2)
         add_text(out_, from + 4, upper() + 12 + static_cast<double>(row % 4) * 12, "start", core::cut_to_width(band.label, room),
@@ -226,8 +225,8 @@ class Drawing {
     }
     if (path.empty()) return;
     out_ += "<path d=\"" + path + "\" fill=\"none\"" + stroke_of(index, line) + " stroke-width=\"" +
-            (line.role == Role::reference ? "2.5" : "1.4") + "\" stroke-linejoin=\"round\"><title>" + query::xml_text(line.label) +
-            "</title></path>\n" + dots;
+            (line.role == Role::reference ? "2.5" : "1.4") + "\" stroke-linejoin=\"round\"><title>" +
+            command_line::xml_text(line.label) + "</title></path>\n" + dots;
   }
 
   // Draws the area of one line of a stack: forward along its top, back along the top of the line below. Time without samples is a
@@ -242,8 +241,8 @@ class Drawing {
       path += piece(axis, place, begin, end);
     }
     if (path.empty()) return;
-    out_ += "<path d=\"" + path + "\"" + fill_of(style_of(plot_, axis, place), line) + "><title>" + query::xml_text(line.label) +
-            "</title></path>\n";
+    out_ += "<path d=\"" + path + "\"" + fill_of(style_of(plot_, axis, place), line) + "><title>" +
+            command_line::xml_text(line.label) + "</title></path>\n";
   }
 
   // Draws the points [begin, end) of a stack, which have no gap. A single point has the width of a bar.
@@ -293,7 +292,7 @@ Picture svg_of(const Plot &plot) {
   const int above = kTitle + (plot.subtitle.empty() ? 0 : kSubtitle);
   int height = above + 12;
   for (const Legend &legend : legends) height += plot.height + legend.height();
-  std::string out = query::svg_head(plot.width, height);
+  std::string out = command_line::svg_head(plot.width, height);
   add_text(out, plot.width / 2.0, 22, "middle", core::cut_to_width(plot.title, static_cast<size_t>(plot.width / 9)),
            " font-size=\"15\"");
   add_text(out, plot.width / 2.0, 39, "middle", core::cut_to_width(plot.subtitle, static_cast<size_t>(plot.width / kLetter)),

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/base/files.h"
+#include "core/base/text/text.h"
 #include "plugins/shared/code/jvm/as_user.h"
 #include "plugins/shared/protocols/hsperfdata/hsperfdata.h"
 
@@ -78,8 +79,7 @@ AttachSupport parse_attach_support(std::string_view shared) {
 std::string_view shared_path_in(std::string_view maps, int32_t inner_pid) {
   const std::string end = "/" + std::to_string(inner_pid);
   while (!maps.empty()) {
-    const std::string_view line = maps.substr(0, maps.find('\n'));
-    maps.remove_prefix(std::min(line.size() + 1, maps.size()));
+    const std::string_view line = core::cut_at(maps, '\n');
     const size_t folder = line.find("/hsperfdata_"), path = line.find('/');
     if (folder != std::string_view::npos && line.ends_with(end) && line.find('/', folder + 1) == line.size() - end.size())
       return line.substr(path);

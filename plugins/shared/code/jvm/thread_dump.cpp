@@ -18,6 +18,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/base/text/text.h"
 #include "plugins/shared/code/jvm/type_name.h"
 
 namespace atalaya::jvm {
@@ -101,18 +102,13 @@ void take_place(std::string_view place, Frame &frame) {
   const size_t colon = place.rfind(':');
   frame.file = place.substr(0, colon);
   if (colon == std::string_view::npos) return;
-  const std::string_view digits = place.substr(colon + 1);
-  int line = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), line);
-  if (error == std::errc() && end == digits.data() + digits.size() && line >= 0) frame.line = line;
+  if (const auto line = core::number_from<int>(place.substr(colon + 1)); line && *line >= 0) frame.line = *line;
 }
 
 }  // namespace
 
 std::string_view ThreadDump::next_line() {
-  const std::string_view line = rest_.substr(0, rest_.find('\n'));
-  rest_.remove_prefix(std::min(line.size() + 1, rest_.size()));
-  return line;
+  return core::cut_at(rest_, '\n');
 }
 
 void ThreadDump::take(std::string_view line, DumpedThread &thread) {

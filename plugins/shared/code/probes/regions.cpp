@@ -2,7 +2,6 @@
 #include "plugins/shared/code/probes/regions.h"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <set>
 #include <utility>
@@ -25,12 +24,12 @@ core::Result<Place> parse_place(std::string_view text) {
   if (place.symbol.empty()) return core::Error{"has no function name"};
   if (!has_offset) return place;
   std::string_view digits = text.substr(plus + 1);
-  const bool hexadecimal = digits.starts_with("0x");
-  if (hexadecimal) digits.remove_prefix(2);
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), place.offset, hexadecimal ? 16 : 10);
-  if (error != std::errc() || end != digits.data() + digits.size())
+  const bool hexadecimal = core::skip_prefix(digits, "0x");
+  const auto offset = core::number_from<decltype(place.offset)>(digits, hexadecimal ? 16 : 10);
+  if (!offset)
     return core::Error{"is " + core::in_quotes(text) +
                        ", where + is not followed by a number of bytes; write FUNCTION+24 or FUNCTION+0x18"};
+  place.offset = *offset;
   return place;
 }
 

@@ -58,10 +58,7 @@ bool is_clone(std::string_view name) {
 
 // A name that is an address: 0x and digits.
 std::optional<uint64_t> address_in(std::string_view name) {
-  uint64_t address = 0;
-  if (!name.starts_with("0x")) return std::nullopt;
-  const auto [end, error] = std::from_chars(name.data() + 2, name.data() + name.size(), address, 16);
-  return error == std::errc{} && end == name.data() + name.size() ? std::optional(address) : std::nullopt;
+  return core::skip_prefix(name, "0x") ? core::number_from<uint64_t>(name, 16) : std::nullopt;
 }
 
 std::string at_address(uint64_t address) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/base/text/text.h"
+
 namespace atalaya::symbols {
 namespace {
 
@@ -17,8 +19,7 @@ constexpr std::string_view kCode = "tTwW";
 KernelSymbols::KernelSymbols(std::string_view text) {
   text = text.substr(0, kMaxKallsyms);
   while (!text.empty()) {
-    std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    std::string_view line = core::cut_at(text, '\n');
     uint64_t address = 0;
     const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), address, 16);
     line.remove_prefix(static_cast<size_t>(end - line.data()));

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "core/base/files.h"
 #include "core/base/text/text.h"
 
 namespace atalaya::tasks {
@@ -50,26 +51,13 @@ std::optional<TaskTags> spark_task(std::string_view name) {
   return TaskTags{{}, stage, stage + "." + index, attempt};
 }
 
-std::vector<std::string_view> split(std::string_view text, char by) {
-  std::vector<std::string_view> parts;
-  for (size_t end = 0; end != std::string_view::npos; text.remove_prefix(std::min(end + 1, text.size()))) {
-    end = text.find(by);
-    parts.push_back(text.substr(0, end));
-  }
-  return parts;
-}
-
-bool is_number(std::string_view text) {
-  return !text.empty() && text.size() <= 20 && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
 // attempt_1526555215992_0001_m_000003_0
 std::optional<TaskTags> mapreduce_attempt(std::string_view word) {
   if (!word.starts_with("attempt_") || word.size() > kMaxValue) return std::nullopt;
-  const std::vector<std::string_view> parts = split(word, '_');
+  const std::vector<std::string_view> parts = core::split(word, '_');
   if (parts.size() != 6 || (parts[3] != "m" && parts[3] != "r")) return std::nullopt;
   for (const size_t i : {size_t{1}, size_t{2}, size_t{4}, size_t{5}})
-    if (!is_number(parts[i])) return std::nullopt;
+    if (!core::is_digits(parts[i]) || parts[i].size() > 20) return std::nullopt;
   const std::string job = std::string(parts[1]) + "_" + std::string(parts[2]);
   return TaskTags{"job_" + job, parts[3] == "m" ? "map" : "reduce",
                   "task_" + job + "_" + std::string(parts[3]) + "_" + std::string(parts[4]), std::string(word)};
@@ -142,12 +130,17 @@ std::vector<std::string> TaskNames::prefixes() const {
 TaskTags of_process(std::string_view command_line) {
   TaskTags tags;
   bool is_job = false;
-  for (const std::string_view word : split(command_line, '\0')) {
+  for (const std::string_view word : core::split(command_line, '\0')) {
     if (auto attempt = mapreduce_attempt(word)) return *attempt;
     if (is_job) tags.job = word.substr(0, kMaxValue);
     is_job = word == "--app-id";
   }
   return tags;
+}
+
+TaskTags of_process(int32_t pid) {
+  auto text = core::read_file("/proc/" + std::to_string(pid) + "/cmdline", 65536);
+  return text ? of_process(*text) : TaskTags();
 }
 
 }  // namespace atalaya::tasks

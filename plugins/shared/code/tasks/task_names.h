@@ -46,5 +46,6 @@ class TaskNames {
 
 // The tags of a MapReduce attempt from the arguments of its process, separated by NULs; for a Spark executor only the job.
 TaskTags of_process(std::string_view command_line);
+TaskTags of_process(int32_t pid);
 
 }  // namespace atalaya::tasks

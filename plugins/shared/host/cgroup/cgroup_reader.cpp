@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/base/text/text.h"
+
 namespace atalaya::cgroup {
 namespace {
 
@@ -64,11 +66,8 @@ constexpr procfs::KeyedCount<CgroupGauges> kMemoryKeysV1[] = {
 }  // namespace
 
 bool has_option(std::string_view options, std::string_view wanted) {
-  while (!options.empty()) {
-    const size_t comma = options.find(',');
-    if (options.substr(0, comma) == wanted) return true;
-    options.remove_prefix(comma == std::string_view::npos ? options.size() : comma + 1);
-  }
+  while (!options.empty())
+    if (core::cut_at(options, ',') == wanted) return true;
   return false;
 }
 
@@ -93,7 +92,7 @@ std::vector<uint64_t> parse_stacked_majors(std::string_view text) {
   std::vector<uint64_t> majors;
   bool block = false;
   while (!text.empty()) {
-    std::string_view line = procfs::next_line(text);
+    std::string_view line = core::cut_at(text, '\n');
     block = block || line.starts_with("Block devices:");
     uint64_t major = 0;
     if (!block || !procfs::next_number(line, major)) continue;
@@ -161,7 +160,7 @@ void parse_oom_kills(std::string_view text, CgroupCounters &out) {
 void parse_io_stat(std::string_view text, const std::vector<uint64_t> &stacked_majors, CgroupCounters &out) {
   out.read_bytes = out.write_bytes = out.reads = out.writes = 0;  // a device without I/O has no line
   while (!text.empty()) {
-    std::string_view line = procfs::next_line(text);
+    std::string_view line = core::cut_at(text, '\n');
     if (!counts_device(procfs::next_word(line), stacked_majors)) continue;
     for (std::string_view word = procfs::next_word(line); !word.empty(); word = procfs::next_word(line)) {
       const size_t equals = word.find('=');
@@ -179,7 +178,7 @@ void parse_io_stat(std::string_view text, const std::vector<uint64_t> &stacked_m
 void parse_blkio(std::string_view text, const std::vector<uint64_t> &stacked_majors, procfs::Count &reads, procfs::Count &writes) {
   reads = writes = 0;
   while (!text.empty()) {
-    std::string_view line = procfs::next_line(text);
+    std::string_view line = core::cut_at(text, '\n');
     if (!counts_device(procfs::next_word(line), stacked_majors)) continue;
     const std::string_view direction = procfs::next_word(line);
     uint64_t value = 0;

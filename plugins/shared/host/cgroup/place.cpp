@@ -2,7 +2,8 @@
 #include "plugins/shared/host/cgroup/place.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "core/base/text/text.h"
 
 namespace atalaya::cgroup {
 namespace {
@@ -23,13 +24,6 @@ struct Container {
   Runtime runtime = Runtime::none;
   std::string_view id;
 };
-
-std::string_view next_part(std::string_view &text, char separator) {
-  const size_t end = text.find(separator);
-  const std::string_view part = text.substr(0, end);
-  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  return part;
-}
 
 std::string_view first_part(std::string_view text) {
   return text.substr(0, text.find('/'));
@@ -124,10 +118,7 @@ std::string_view pod_in(std::string_view part) {
 std::optional<uint32_t> user_in(std::string_view part) {
   std::string_view digits = between(part, "user-", ".slice");
   if (digits.empty()) digits = between(part, "user@", ".service");
-  uint32_t user = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), user);
-  if (digits.empty() || error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
-  return user;
+  return core::number_from<uint32_t>(digits);
 }
 
 bool is_number(std::string_view text) {
@@ -158,18 +149,18 @@ bool is_yarn_container(std::string_view part) {
   std::string_view rest = between(part, "container_", "");
   if (rest.starts_with('e')) {
     rest.remove_prefix(1);
-    if (!is_number(next_part(rest, '_'))) return false;
+    if (!is_number(core::cut_at(rest, '_'))) return false;
   }
   for (int i = 0; i < 4; ++i)
-    if (!is_number(next_part(rest, '_'))) return false;
+    if (!is_number(core::cut_at(rest, '_'))) return false;
   return rest.empty();
 }
 
 std::string yarn_application(std::string_view container) {
   std::string_view rest = between(container, "container_", "");
-  if (rest.starts_with('e')) next_part(rest, '_');
+  if (rest.starts_with('e')) core::cut_at(rest, '_');
   std::string application = "application_";
-  application.append(next_part(rest, '_')).append(1, '_').append(next_part(rest, '_'));
+  application.append(core::cut_at(rest, '_')).append(1, '_').append(core::cut_at(rest, '_'));
   return application;
 }
 
@@ -178,7 +169,7 @@ Spelled read(std::string_view path) {
   std::optional<uint32_t> user;
   std::string_view parent;
   while (!path.empty()) {
-    const std::string_view part = next_part(path, '/');
+    const std::string_view part = core::cut_at(path, '/');
     if (const Container container = container_in(part, parent, path); !container.id.empty()) {
       out.runtime = container.runtime;
       out.id = container.id;
@@ -247,9 +238,9 @@ std::string_view parse_cgroup(std::string_view text) {
   std::string_view best;
   int best_rank = 0;
   while (!text.empty()) {
-    std::string_view line = next_part(text, '\n');
-    const std::string_view id = next_part(line, ':');
-    const std::string_view controllers = next_part(line, ':');
+    std::string_view line = core::cut_at(text, '\n');
+    const std::string_view id = core::cut_at(line, ':');
+    const std::string_view controllers = core::cut_at(line, ':');
     if (line.empty() || line[0] != '/') continue;
     const bool v2 = id == "0" && controllers.empty();
     // The kernel's suffix for the cgroup of a zombie that was removed.
@@ -284,7 +275,7 @@ Place place_of(std::string_view path) {
 
 std::string yarn_application_of(std::string_view folder) {
   while (!folder.empty())
-    if (const std::string_view part = next_part(folder, '/'); is_yarn_container(part)) return yarn_application(part);
+    if (const std::string_view part = core::cut_at(folder, '/'); is_yarn_container(part)) return yarn_application(part);
   return {};
 }
 

@@ -30,20 +30,6 @@ core::Descriptor open_below(core::Descriptor folder, std::string_view path) {
   return folder;
 }
 
-// Reads the file; false if it is larger than `max` or unreadable.
-bool read_all(int file, size_t max, std::string &text) {
-  text.clear();
-  for (;;) {
-    const size_t used = text.size();
-    text.resize(std::min(max + 1, used + (size_t{64} << 10)));
-    const ssize_t size = ::read(file, text.data() + used, text.size() - used);
-    text.resize(used + static_cast<size_t>(std::max<ssize_t>(size, 0)));
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0 || text.size() > max) return false;
-    if (size == 0) return true;
-  }
-}
-
 }  // namespace
 
 Access read_state(const StatePath &path, std::string &text, FileMark *seen) {
@@ -57,7 +43,7 @@ Access read_state(const StatePath &path, std::string &text, FileMark *seen) {
   const FileMark mark{info.st_dev, info.st_ino, info.st_size, info.st_mtim};
   if (seen != nullptr && *seen == mark) return Access::same;
   if (static_cast<size_t>(info.st_size) > path.max_bytes) return Access::too_large;
-  if (!read_all(file.get(), path.max_bytes, text)) return Access::absent;
+  if (core::read_all(file.get(), path.max_bytes, text) != 0) return Access::absent;
   if (seen != nullptr) *seen = mark;
   return Access::read;
 }

@@ -4,8 +4,8 @@
 #include <simdjson.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "core/base/text/text.h"
 #include "plugins/shared/host/cgroup/place.h"
 
 namespace atalaya::containers {
@@ -122,18 +122,10 @@ std::optional<std::string> read_docker_data_root(std::string_view json) {
 
 std::string_view home_in_passwd(std::string_view text, uint32_t user) {
   while (!text.empty()) {
-    const size_t end = text.find('\n');
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    std::string_view line = core::cut_at(text, '\n');
     std::string_view fields[6];  // name, password, user, group, comment, home
-    for (std::string_view &field : fields) {
-      field = line.substr(0, line.find(':'));
-      line.remove_prefix(std::min(line.size(), field.size() + 1));
-    }
-    uint32_t id = 0;
-    const char *const digits_end = fields[2].data() + fields[2].size();
-    const auto [stop, error] = std::from_chars(fields[2].data(), digits_end, id);
-    if (error == std::errc{} && stop == digits_end && id == user && fields[5].starts_with('/')) return fields[5];
+    for (std::string_view &field : fields) field = core::cut_at(line, ':');
+    if (core::number_from<uint32_t>(fields[2]) == user && fields[5].starts_with('/')) return fields[5];
   }
   return {};
 }

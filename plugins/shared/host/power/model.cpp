@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include "core/base/text/text.h"
+
 namespace atalaya::power {
 namespace {
 
@@ -22,7 +24,7 @@ std::optional<Model> model_of(const Host &host) {
 }
 
 std::optional<Ticks> parse_ticks(std::string_view text) {
-  std::string_view line = procfs::next_line(text);
+  std::string_view line = core::cut_at(text, '\n');
   if (procfs::next_word(line) != "cpu") return std::nullopt;
   // user nice system idle iowait irq softirq steal; guests are in user and nice.
   std::array<uint64_t, 8> ticks{};
@@ -33,7 +35,7 @@ std::optional<Ticks> parse_ticks(std::string_view text) {
   }
   if (count < 4) return std::nullopt;
   Ticks found{ticks[0] + ticks[1] + ticks[2] + ticks[5] + ticks[6], ticks[3] + ticks[4], ticks[7]};
-  while (procfs::next_line(text).starts_with("cpu")) ++found.cores;
+  while (core::cut_at(text, '\n').starts_with("cpu")) ++found.cores;
   return found.cores > 0 ? std::optional(found) : std::nullopt;
 }
 

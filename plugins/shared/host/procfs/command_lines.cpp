@@ -170,10 +170,6 @@ void edit_parts(std::string &word, Edit edit) {
   word = std::move(edited);
 }
 
-bool is_port(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), core::is_digit);
-}
-
 // Hides the password in scheme://user:password@host anywhere in the text; a password may contain "/", "?" and "#".
 std::string without_url_users(std::string_view part) {
   std::string shown;
@@ -184,7 +180,7 @@ std::string without_url_users(std::string_view part) {
     part.remove_prefix(scheme + 3);
     const std::string_view authority = part.substr(0, part.find_first_of("/?#"));
     const size_t colon = authority.find(':');
-    const bool password = colon != std::string_view::npos && !is_port(authority.substr(colon + 1));
+    const bool password = colon != std::string_view::npos && !core::is_digits(authority.substr(colon + 1));
     size_t user_end = authority.rfind('@');
     if (user_end == std::string_view::npos && password) user_end = part.rfind('@');
     if (user_end == std::string_view::npos) continue;

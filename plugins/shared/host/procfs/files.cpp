@@ -84,13 +84,6 @@ bool KeptFile::may_have_changed() const {
   return !file_ || ::poll(&wanted, 1, 0) != 0;
 }
 
-std::string_view next_line(std::string_view &text) {
-  const size_t end = text.find('\n');
-  const std::string_view line = text.substr(0, end);
-  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  return line;
-}
-
 std::string_view next_word(std::string_view &text) {
   const std::string_view rest = without_blanks(text);
   size_t end = 0;

@@ -47,7 +47,6 @@ class KeptFile {
 };
 
 // The following functions remove their result from the start of `text`.
-std::string_view next_line(std::string_view &text);  // without its '\n'; an empty text has an empty line
 std::string_view next_word(std::string_view &text);  // between blanks (space, tab, newline); empty at the end
 // A decimal number after blanks; a blank or the end of the text must follow. For other texts, and numbers out of range, returns
 // false and leaves `text` and `value` unchanged.

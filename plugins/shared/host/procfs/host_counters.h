@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/text/text.h"
 #include "plugins/shared/host/procfs/files.h"
 
 namespace atalaya::procfs {
@@ -35,7 +36,7 @@ struct KeyedCount {
 template <class Reading, size_t kKeys>
 void parse_keyed(std::string_view text, const KeyedCount<Reading> (&keys)[kKeys], Reading &out) {
   while (!text.empty()) {
-    std::string_view line = next_line(text);
+    std::string_view line = core::cut_at(text, '\n');
     const std::string_view key = next_word(line);
     for (const KeyedCount<Reading> &known : keys)
       if (known.key == key) take_counts(line, {&(out.*known.member)});

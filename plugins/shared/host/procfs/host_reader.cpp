@@ -9,10 +9,6 @@
 namespace atalaya::procfs {
 namespace {
 
-bool all_digits(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), core::is_digit);
-}
-
 // Parses a number that is finite and not negative.
 std::optional<double> decimal(std::string_view word) {
   double value = 0;
@@ -34,13 +30,13 @@ bool is_partition_of(std::string_view name, std::string_view disk) {
     if (rest.front() != 'p') return false;
     rest.remove_prefix(1);
   }
-  return all_digits(rest);
+  return core::is_digits(rest);
 }
 
 DiskType disk_type(std::string_view name, std::string_view last_whole) {
   if (is_partition_of(name, last_whole)) return DiskType::partition;
-  if (all_digits(after(name, "loop"))) return DiskType::loop;
-  if (all_digits(after(name, "ram")) || all_digits(after(name, "zram"))) return DiskType::ram;
+  if (core::is_digits(after(name, "loop"))) return DiskType::loop;
+  if (core::is_digits(after(name, "ram")) || core::is_digits(after(name, "zram"))) return DiskType::ram;
   return DiskType::whole;
 }
 
@@ -67,9 +63,9 @@ void parse_stat(std::string_view text, Stat &out) {
   out.activity = {};
   Activity &a = out.activity;
   while (!text.empty()) {
-    std::string_view line = next_line(text);
+    std::string_view line = core::cut_at(text, '\n');
     const std::string_view key = next_word(line);
-    if (const std::string_view number = after(key, "cpu"); all_digits(number)) {
+    if (const std::string_view number = after(key, "cpu"); core::is_digits(number)) {
       CoreTimes t;
       take_counts(line, {&t.user, &t.nice, &t.system, &t.idle, &t.iowait, &t.irq, &t.softirq, &t.steal, &t.guest, &t.guest_nice});
       out.cores.push_back({number, t});
@@ -105,7 +101,7 @@ void parse_diskstats(std::string_view text, std::vector<Disk> &out) {
   out.clear();
   std::string_view last_whole;
   while (!text.empty()) {
-    std::string_view line = next_line(text);
+    std::string_view line = core::cut_at(text, '\n');
     uint64_t major = 0, minor = 0;
     if (!next_number(line, major) || !next_number(line, minor)) continue;
     Disk disk;
@@ -124,7 +120,7 @@ void parse_diskstats(std::string_view text, std::vector<Disk> &out) {
 void parse_net_dev(std::string_view text, std::vector<Interface> &out) {
   out.clear();
   while (!text.empty()) {
-    std::string_view line = next_line(text);
+    std::string_view line = core::cut_at(text, '\n');
     // Old kernels have no blank after the colon, and an alias has one in its name ("eth0:1:").
     const size_t colon = line.rfind(':');
     if (colon == std::string_view::npos) continue;
@@ -143,7 +139,7 @@ void parse_net_dev(std::string_view text, std::vector<Interface> &out) {
 Pressure parse_pressure(std::string_view text) {
   Pressure pressure;
   while (!text.empty()) {
-    std::string_view line = next_line(text);
+    std::string_view line = core::cut_at(text, '\n');
     const std::string_view kind = next_word(line);
     const bool some = kind == "some";
     if (!some && kind != "full") continue;
@@ -174,7 +170,7 @@ std::optional<double> parse_uptime(std::string_view text) {
 void parse_mountinfo(std::string_view text, std::vector<Mount> &out) {
   out.clear();
   while (!text.empty()) {
-    std::string_view line = next_line(text);
+    std::string_view line = core::cut_at(text, '\n');
     Mount mount;
     next_word(line);  // mount id
     next_word(line);  // parent id

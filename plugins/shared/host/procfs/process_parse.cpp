@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "core/base/text/text.h"
 #include "plugins/shared/host/procfs/files.h"
 #include "plugins/shared/host/procfs/process_stat.h"
 
@@ -126,7 +127,7 @@ uint64_t parse_schedstat(std::string_view text, ProcessReading &reading) {
 }
 
 bool parse_busy(std::string_view text, uint64_t ticks_per_second, HostBusy &busy) {
-  std::string_view line = next_line(text);
+  std::string_view line = core::cut_at(text, '\n');
   if (next_word(line) != "cpu") return false;
   std::array<uint64_t, 7> ns{};  // user nice system idle iowait irq softirq
   for (uint64_t &value : ns)

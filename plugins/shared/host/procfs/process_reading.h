@@ -55,6 +55,11 @@ class Known {
     mask_ |= bit(key);
   }
   void forget(Key key) { mask_ &= ~bit(key); }
+  // Adds the known values of the other.
+  void add(const Known &more) {
+    for (size_t i = 0; i < size; ++i)
+      if (const auto key = static_cast<Key>(i); more.has(key)) set(key, (has(key) ? get(key) : 0) + more.get(key));
+  }
   bool has(Key key) const { return (mask_ & bit(key)) != 0; }
   Value get(Key key) const { return values_[index(key)]; }
 

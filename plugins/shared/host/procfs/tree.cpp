@@ -12,6 +12,7 @@
 #include <climits>
 #include <memory>
 
+#include "core/base/files.h"
 #include "core/base/text/text.h"
 
 namespace atalaya::procfs {
@@ -32,18 +33,6 @@ bool is_missing(int error) {
 struct FolderCloser {
   void operator()(DIR *folder) const { ::closedir(folder); }
 };
-
-int read_all(int file, size_t max_bytes, std::string &text) {
-  std::array<char, 16384> buffer{};
-  for (;;) {
-    const ssize_t size = ::read(file, buffer.data(), buffer.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return errno;
-    if (size == 0) return 0;
-    if (text.size() + static_cast<size_t>(size) > max_bytes) return EFBIG;
-    text.append(buffer.data(), static_cast<size_t>(size));
-  }
-}
 
 }  // namespace
 
@@ -71,7 +60,7 @@ Tree::Text Tree::read(std::string_view path, size_t max_bytes) const {
   if (::fstat(file.get(), &info) != 0) return {{}, errno};
   if (!S_ISREG(info.st_mode)) return {{}, S_ISDIR(info.st_mode) ? EISDIR : EINVAL};
   Text result;
-  result.error = read_all(file.get(), max_bytes, result.text);
+  result.error = core::read_all(file.get(), max_bytes, result.text);
   return result;
 }
 

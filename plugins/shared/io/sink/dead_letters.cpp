@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
 
 namespace atalaya::io {
 
@@ -27,16 +27,11 @@ void DeadLetters::add(const DeadLetter &letter) {
 }
 
 void DeadLetters::append(const DeadLetter &letter) {
-  lines_ += R"({"time":)";
-  core::append_integer(lines_, host_.realtime() / 1'000'000);
-  lines_ += R"(,"url":)";
-  core::append_json_string(lines_, letter.url);
-  if (letter.status != 0) core::append_integer(lines_ += R"(,"status":)", letter.status);
-  lines_ += R"(,"answer":)";
-  core::append_json_string(lines_, letter.message);
-  lines_ += R"(,"record":)";
-  core::append_json_string(lines_, letter.record);
-  lines_ += "}\n";
+  core::JsonWriter json(lines_);
+  json.object().key("time").milliseconds(host_.realtime()).key("url").text(letter.url);
+  if (letter.status != 0) json.key("status").integer(letter.status);
+  json.key("answer").text(letter.message).key("record").text(letter.record).end_object();
+  lines_ += '\n';
 }
 
 void DeadLetters::settle(std::string_view noun) {

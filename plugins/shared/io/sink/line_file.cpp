@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/files.h"
+
 namespace atalaya::io {
 namespace {
 
@@ -20,16 +22,10 @@ using core::error_text;
 constexpr uint64_t kMaxLine = uint64_t{16} << 20;
 constexpr mode_t kMode = 0640;  // names of processes and users are not public
 
-std::string folder_of(const std::string &path) {
-  const size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
 std::string open_error(const std::string &path, int error) {
   switch (error) {
     case ENOENT:
-      return path + ": the folder " + folder_of(path) + " does not exist; create it or change path";
+      return path + ": the folder " + core::folder_of(path) + " does not exist; create it or change path";
     case EACCES:
     case EPERM:
       return path + ": " + error_text(error) + "; the user that runs the agent must be able to write it";
@@ -45,17 +41,6 @@ std::string open_error(const std::string &path, int error) {
 bool passing(int error) {
   return error == ENOSPC || error == EDQUOT || error == EMFILE || error == ENFILE || error == ENOMEM || error == EIO ||
          error == EINTR;
-}
-
-// Returns 0 or an errno.
-int write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(fd, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno;
-    text.remove_prefix(static_cast<size_t>(written));
-  }
-  return 0;
 }
 
 }  // namespace
@@ -85,8 +70,8 @@ std::optional<LineFile::Problem> LineFile::try_open() {
   if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0)
     return Problem{Code::retry, path + ": another process writes this file; stop it or change path"};
   const bool rotates = options_.rotate_size > 0 || options_.rotate_every_ns > 0;
-  if (rotates && ::faccessat(AT_FDCWD, folder_of(path).c_str(), W_OK | X_OK, AT_EACCESS) != 0)
-    return Problem{Code::bad_config, path + ": cannot rename files in " + folder_of(path) + ": " + error_text(errno) +
+  if (rotates && ::faccessat(AT_FDCWD, core::folder_of(path).c_str(), W_OK | X_OK, AT_EACCESS) != 0)
+    return Problem{Code::bad_config, path + ": cannot rename files in " + core::folder_of(path) + ": " + error_text(errno) +
                                          "; make it writable or leave rotation to logrotate"};
   file_ = std::move(file);
   last_write_ns_ = status.st_mtim.tv_sec * int64_t{1'000'000'000} + status.st_mtim.tv_nsec;
@@ -169,8 +154,8 @@ uint64_t LineFile::ready(std::string_view lines, int64_t now_ns) {
 
 void LineFile::append(std::string_view lines, int64_t now_ns) {
   const uint64_t before = ready(lines, now_ns);
-  int error = before == 0 ? write_all(file_.get(), options_.header) : 0;
-  if (error == 0) error = write_all(file_.get(), lines);
+  int error = before == 0 ? core::write_all(file_.get(), options_.header) : 0;
+  if (error == 0) error = core::write_all(file_.get(), lines);
   if (error == 0 && options_.sync && ::fdatasync(file_.get()) != 0) error = errno;
   if (error != 0) {
     undo(before);

@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <map>
 #include <memory>
 
 #include "core/base/files.h"
+#include "core/base/text/text.h"
 
 namespace atalaya::tail {
 namespace {
@@ -98,9 +98,8 @@ core::Result<std::vector<std::string>> matching_paths(const std::string &path) {
 // The number at the end of a name; -1: none.
 int64_t number_after(const Found &file) {
   const std::string_view behind = std::string_view(file.path).substr(std::min(file.family.size() + 1, file.path.size()));
-  int64_t number = -1;
-  const auto read = std::from_chars(behind.data(), behind.data() + behind.size(), number);
-  return read.ec == std::errc() && read.ptr == behind.data() + behind.size() && number < 100'000 ? number : -1;
+  const int64_t number = core::number_from<int64_t>(behind).value_or(-1);
+  return number < 100'000 ? number : -1;
 }
 
 }  // namespace

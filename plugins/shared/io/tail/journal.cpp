@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/encode/crc32c.h"
+#include "core/base/text/text.h"
 
 namespace atalaya::tail {
 namespace {
@@ -26,17 +27,12 @@ void put(std::string &out, std::string_view word, Numbers... numbers) {
 class Words {
  public:
   explicit Words(std::string_view line) : rest_(line) {}
-  std::string_view word() {
-    const size_t space = rest_.find(' ');
-    const std::string_view result = rest_.substr(0, space);
-    rest_ = space == std::string_view::npos ? std::string_view{} : rest_.substr(space + 1);
-    return result;
-  }
+  std::string_view word() { return core::cut_at(rest_, ' '); }
   template <class T>
   void number(T &value) {
-    const std::string_view text = word();
-    const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-    good_ = good_ && read.ec == std::errc() && read.ptr == text.data() + text.size();
+    const auto number = core::number_from<T>(word());
+    good_ = good_ && number;
+    value = number.value_or(T{});
   }
   void text(std::string &value) { good_ = unescape(word(), value) && good_; }
   bool good() const { return good_ && rest_.empty(); }

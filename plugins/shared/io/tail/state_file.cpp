@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
 
 #include "core/base/files.h"
 
@@ -23,16 +22,11 @@ core::Status replace_state(const std::string &path, const std::string &text) {
   {
     const core::Descriptor fd(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640));
     if (!fd) return system_error("cannot write", fresh);
-    for (size_t done = 0; done < text.size();) {
-      const ssize_t n = ::write(fd.get(), text.data() + done, text.size() - done);
-      if (n < 0 && errno != EINTR) return system_error("cannot write", fresh);
-      if (n > 0) done += static_cast<size_t>(n);
-    }
+    if (core::write_all(fd.get(), text) != 0) return system_error("cannot write", fresh);
     if (::fdatasync(fd.get()) != 0) return system_error("cannot sync", fresh);
   }
   if (std::rename(fresh.c_str(), path.c_str()) != 0) return system_error("cannot rename to", path);
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  const core::Descriptor names(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const core::Descriptor names(::open(core::folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!names || ::fsync(names.get()) != 0) return system_error("cannot sync the folder of", path);
   return core::Done{};
 }

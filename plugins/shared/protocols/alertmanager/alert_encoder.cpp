@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/base/sample/span_end.h"
+#include "core/base/text/json_writer.h"
 #include "plugins/shared/protocols/prometheus/legal_text.h"
 
 namespace atalaya::protocols {
@@ -58,12 +59,6 @@ class AlertEncoder : public core::Encoder {
   const core::NameOf name_of_;
 };
 
-void append_member(std::string &out, std::string_view key, std::string_view text) {
-  if (out.back() != '{') out += ',';
-  core::append_json_string(out, key);
-  core::append_json_string(out += ':', text);
-}
-
 // RFC 3339 with milliseconds.
 std::string time_text(int64_t time_ns) {
   const std::time_t seconds = time_ns / core::encoders::kNanosPerSecond;
@@ -82,26 +77,26 @@ class Alertmanager final : public AlertEncoder {
 
   std::string_view append(const atalaya_sample &sample, std::string &out) override {
     if (!is_alert(sample)) return kNoAlert;
-    out += "{\"labels\":{";
+    core::JsonWriter json(out);
+    json.object().key("labels").object();
     std::set<std::string> labels = {"alertname", "severity"};
     const Parts parts = parts_of(sample, [&](std::string_view key, std::string_view value) {
       const std::string label = prometheus::legal_label(key);
-      if (!value.empty() && labels.insert(label).second) append_member(out, label, value);
+      if (!value.empty() && labels.insert(label).second) json.key(label).text(value);
     });
-    append_member(out, "alertname", parts.alert);
-    append_member(out, "severity", parts.severity);
-    out += "},\"annotations\":{";
-    if (!parts.summary.empty()) append_member(out, "summary", parts.summary);
-    if (!parts.advice.empty()) append_member(out, "description", parts.advice);
-    if (const atalaya_field *value = field(sample, "alert.value")) {
+    json.key("alertname").text(parts.alert).key("severity").text(parts.severity).end_object();
+    {
+      core::JsonObject annotations(json.key("annotations"));
+      annotations.text("summary", parts.summary);
+      annotations.text("description", parts.advice);
       std::string text;
-      core::encoders::append_value(*value, text);
-      append_member(out, "value", text);
+      if (const atalaya_field *value = field(sample, "alert.value")) core::encoders::append_value(*value, text);
+      annotations.text("value", text);
     }
-    out += '}';
-    append_member(out, "startsAt", time_text(sample.time_ns));
-    if (sample.duration_ns >= 0) append_member(out, "endsAt", time_text(core::end_of(sample)));
-    out += "}\n";
+    json.key("startsAt").text(time_text(sample.time_ns));
+    if (sample.duration_ns >= 0) json.key("endsAt").text(time_text(core::end_of(sample)));
+    json.end_object();
+    out += '\n';
     return {};
   }
 };
@@ -112,20 +107,25 @@ class Webhook final : public AlertEncoder {
 
   std::string_view append(const atalaya_sample &sample, std::string &out) override {
     if (!is_alert(sample)) return kNoAlert;
-    std::string tags = "{";
-    const Parts parts = parts_of(sample, [&](std::string_view key, std::string_view value) { append_member(tags, key, value); });
-    out += '{';
-    append_member(out, "alert", parts.alert);
-    append_member(out, "state", sample.duration_ns < 0 ? "firing" : "resolved");
-    append_member(out, "severity", parts.severity);
-    core::append_integer(out += ",\"start\":", sample.time_ns / core::encoders::kNanosPerMilli);
-    if (sample.duration_ns >= 0) core::append_integer(out += ",\"end\":", core::end_of(sample) / core::encoders::kNanosPerMilli);
-    for (const auto &[name, member] : {std::pair{"alert.value", ",\"value\":"}, {"alert.limit", ",\"limit\":"}})
-      if (const atalaya_field *number = field(sample, name)) core::encoders::append_value(*number, out += member);
-    out += ",\"tags\":" + tags + "}";
-    if (!parts.summary.empty()) append_member(out, "summary", parts.summary);
-    if (!parts.advice.empty()) append_member(out, "advice", parts.advice);
-    out += "}\n";
+    core::JsonWriter tags;
+    tags.object();
+    const Parts parts = parts_of(sample, [&](std::string_view key, std::string_view value) { tags.key(key).text(value); });
+    core::JsonWriter json(out);
+    {
+      core::JsonObject alert(json);
+      json.key("alert").text(parts.alert).key("state").text(sample.duration_ns < 0 ? "firing" : "resolved");
+      json.key("severity").text(parts.severity).key("start").milliseconds(sample.time_ns);
+      if (sample.duration_ns >= 0) json.key("end").milliseconds(core::end_of(sample));
+      for (const std::string_view member : {"value", "limit"})
+        if (const atalaya_field *number = field(sample, "alert." + std::string(member))) {
+          json.key(member);
+          core::encoders::append_value(*number, out);
+        }
+      json.key("tags").raw(tags.end_object().take());
+      alert.text("summary", parts.summary);
+      alert.text("advice", parts.advice);
+    }
+    out += '\n';
     return {};
   }
 };

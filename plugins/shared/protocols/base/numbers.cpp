@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "core/base/text/text.h"
+
 namespace atalaya::protocols {
 
 namespace {
@@ -12,11 +14,7 @@ namespace {
 template <class Integer>
 std::optional<Integer> parse(std::string_view text) {
   if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
-  Integer value = 0;
-  const char *const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || stop != end) return std::nullopt;
-  return value;
+  return core::number_from<Integer>(text);
 }
 
 }  // namespace

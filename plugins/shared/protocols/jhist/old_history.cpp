@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/shared/protocols/jhist/old_history.h"
 
-#include <charconv>
 #include <map>
 
+#include "core/base/text/text.h"
 #include "plugins/shared/protocols/jhist/jhist_reader.h"
 
 namespace atalaya::protocols {
@@ -34,10 +34,8 @@ bool read_values(std::string_view text, Values &out) {
 int64_t time_at(const Values &values, std::string_view key) {
   const auto found = values.find(key);
   if (found == values.end()) return 0;
-  int64_t number = 0;
-  const char *const end = found->second.data() + found->second.size();
-  const auto [stop, error] = std::from_chars(found->second.data(), end, number);
-  return error == std::errc{} && stop == end && number > 0 && number <= INT64_MAX / 1'000'000 ? number : 0;
+  const int64_t number = core::number_from<int64_t>(found->second).value_or(0);
+  return number > 0 && number <= INT64_MAX / 1'000'000 ? number : 0;
 }
 
 std::string text_at(const Values &values, std::string_view key) {
@@ -68,10 +66,9 @@ bool read_counter(std::string_view &text, const std::string &group, Counters &ou
       !text.starts_with(']'))
     return false;
   text.remove_prefix(1);
-  int64_t value = 0;
-  const auto [stop, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-  if (error != std::errc{} || stop != number.data() + number.size() || out.size() >= kMaxCounters) return false;
-  out.push_back({group.substr(0, kMaxCounterText), name.substr(0, kMaxCounterText), value});
+  const auto value = core::number_from<int64_t>(number);
+  if (!value || out.size() >= kMaxCounters) return false;
+  out.push_back({group.substr(0, kMaxCounterText), name.substr(0, kMaxCounterText), *value});
   return true;
 }
 

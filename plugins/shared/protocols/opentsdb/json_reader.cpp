@@ -5,7 +5,9 @@
 #include <cmath>
 
 #include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
 #include "core/base/text/safe_text.h"
+#include "core/base/text/text.h"
 #include "plugins/shared/protocols/base/numbers.h"
 #include "plugins/shared/protocols/opentsdb/bdwatchdog.h"
 
@@ -93,43 +95,33 @@ core::Status check_words(const Record &record) {
   return core::Done{};
 }
 
-void append_scalar(std::string &out, const Scalar &scalar) {
-  if (scalar.is_text()) {
-    core::append_json_string(out, scalar.text);
-  } else {
-    out += "null";
-  }
+void write_scalar(core::JsonWriter &json, const Scalar &scalar) {
+  if (scalar.is_text())
+    json.text(scalar.text);
+  else
+    json.null();
 }
 
 // {"datapoint":{...},"error":"..."} as OpenTSDB returns it: the value as text, the time as a number.
 void append_datapoint(std::string &out, const Document &document, std::string_view error) {
-  out += R"({"datapoint":{"metric":)";
-  append_scalar(out, document.metric);
-  out += R"(,"timestamp":)";
+  core::JsonWriter json(out);
+  write_scalar(json.object().key("datapoint").object().key("metric"), document.metric);
+  json.key("timestamp");
   const auto time = parse_integer(text_or_nothing(document.timestamp));
-  if (time || document.timestamp.is_absent()) {
-    core::append_integer(out, time.value_or(0));
+  if (time || document.timestamp.is_absent())
+    json.integer(time.value_or(0));
+  else
+    write_scalar(json, document.timestamp);
+  write_scalar(json.key("value"), document.value);
+  json.key("tags");
+  if (document.tags_type == Scalar::Type::other) {
+    json.object();
+    for (const Member &tag : document.tags) write_scalar(json.key(tag.key), tag.value);
+    json.end_object();
   } else {
-    append_scalar(out, document.timestamp);
+    json.null();
   }
-  out += R"(,"value":)";
-  append_scalar(out, document.value);
-  out += R"(,"tags":)";
-  if (document.tags_type != Scalar::Type::other) {
-    out += "null";
-  } else {
-    out += '{';
-    for (const Member &tag : document.tags) {
-      if (out.back() != '{') out += ',';
-      core::append_json_string(out, tag.key);
-      out += ':';
-      append_scalar(out, tag.value);
-    }
-    out += '}';
-  }
-  out += R"(},"error":)";
-  core::append_json_string(out, error);
-  out += '}';
+  json.end_object().key("error").text(error).end_object();
 }
 
 std::string_view trim(std::string_view text) {
@@ -339,9 +331,7 @@ Account JsonReader::read_stacks(std::string_view body, const Rules &rules, Taker
 Account JsonReader::read_lines(std::string_view body, const Rules &rules, Taker &taker) {
   Account account;
   for (uint64_t number = 1; !body.empty(); ++number) {
-    const size_t end = std::min(body.find('\n'), body.size());
-    const std::string_view text = trim(body.substr(0, end));
-    body.remove_prefix(std::min(end + 1, body.size()));
+    const std::string_view text = trim(core::cut_at(body, '\n'));
     if (text.empty()) continue;
     // A document is passed on only after its whole line is valid.
     core::Status status = core::Done{};

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <new>
 
-#include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
 #include "core/base/text/safe_text.h"
 
 namespace atalaya::protocols {
@@ -217,25 +217,22 @@ std::string_view Events::message(size_t first, size_t last) {
 
 std::string Events::json(size_t i) const {
   const riemann_event_t &event = this->event(i);
-  std::string out = "{\"time_micros\":";
-  core::append_integer(out, event.time_micros);
-  const auto text = [&out](const char *key, const char *value) {
-    if (value == nullptr) return;
-    core::append_json_string(out += ',', key);
-    core::append_json_string(out += ':', value);
+  core::JsonWriter json;
+  json.object().key("time_micros").integer(event.time_micros);
+  const auto text = [&json](const char *key, const char *value) {
+    if (value != nullptr) json.key(key).text(value);
   };
   text("host", event.host);
   text("service", event.service);
   text("state", event.state);
   text("description", event.description);
   for (size_t a = 0; a < event.n_attributes; ++a) text(event.attributes[a]->key, event.attributes[a]->value);
-  out += ",\"metric\":";
-  if (event.has_metric_sint64 != 0) {
-    core::append_integer(out, event.metric_sint64);
-  } else {
-    core::append_number(out, event.metric_d);
-  }
-  return out + "}";
+  json.key("metric");
+  if (event.has_metric_sint64 != 0)
+    json.integer(event.metric_sint64);
+  else
+    json.number(event.metric_d);
+  return json.end_object().take();
 }
 
 }  // namespace atalaya::protocols

@@ -2,9 +2,9 @@
 #include "plugins/shared/protocols/sparklog/spark_metrics.h"
 
 #include <algorithm>
-#include <charconv>
 #include <unordered_map>
 
+#include "core/base/text/text.h"
 #include "plugins/shared/protocols/jhist/jhist_reader.h"
 
 namespace atalaya::protocols {
@@ -103,9 +103,7 @@ std::optional<int64_t> number_in(io::JsonElement value) {
   std::string_view text;
   if (value.get(number) == SUCCESS) return number;
   if (value.get(text) != SUCCESS) return std::nullopt;  // Spark 1 writes texts
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
-  return number;
+  return core::number_from<int64_t>(text);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/text/text.h"
 #include "plugins/shared/protocols/base/numbers.h"
 
 namespace atalaya::protocols {
@@ -36,14 +37,6 @@ std::optional<Type> type_from_name(std::string_view name) {
   return std::nullopt;
 }
 
-// The text up to the separator; removes both from `rest`.
-std::string_view cut(std::string_view &rest, char separator) {
-  const size_t at = std::min(rest.find(separator), rest.size());
-  const std::string_view part = rest.substr(0, at);
-  rest.remove_prefix(std::min(at + 1, rest.size()));
-  return part;
-}
-
 // One value of a line, with the type and the sections behind it.
 struct Value {
   std::string_view text;
@@ -62,7 +55,7 @@ std::string_view cut_before(std::string_view &rest, std::string_view ends) {
 bool sort_tags(std::string_view tags, std::vector<std::string_view> &out) {
   out.clear();
   while (!tags.empty())
-    if (const std::string_view tag = cut(tags, ','); !tag.empty() && tag.front() != ':') out.push_back(tag);
+    if (const std::string_view tag = core::cut_at(tags, ','); !tag.empty() && tag.front() != ':') out.push_back(tag);
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out.size() <= kMaxStatsdTags;
@@ -76,7 +69,7 @@ struct Group {
 // Removes a group from `rest`. Behind a type or a rate, a colon begins the next group; the other sections contain colons.
 Group cut_group(std::string_view &rest) {
   Group group;
-  group.values = cut(rest, '|');
+  group.values = core::cut_at(rest, '|');
   group.type = cut_before(rest, "|:");
   while (rest.starts_with('|')) {
     rest.remove_prefix(1);
@@ -133,8 +126,8 @@ bool add_number(Series &series, const Value &value, double number) {
 void set_tags(Record &record, std::string_view tags) {
   record.tags.clear();
   while (!tags.empty()) {
-    std::string_view tag = cut(tags, ',');
-    const std::string_view key = cut(tag, ':');
+    std::string_view tag = core::cut_at(tags, ',');
+    const std::string_view key = core::cut_at(tag, ':');
     record.tags.push_back({key, tag.empty() ? std::string_view("true") : tag});
   }
 }
@@ -148,7 +141,7 @@ class WindowReader {
     taker_ = &taker;
     for (const auto &[key, series] : window_) {
       std::string_view rest = key;
-      const std::string name(cut(rest, '\n'));
+      const std::string name(core::cut_at(rest, '\n'));
       set_tags(record_, rest);
       put_series(name, series);
     }
@@ -202,7 +195,7 @@ class Statsd final : public DatagramProtocol {
 
   void add(std::string_view datagram) override {
     while (!datagram.empty()) {
-      std::string_view text = cut(datagram, '\n');
+      std::string_view text = core::cut_at(datagram, '\n');
       if (text.ends_with('\r')) text.remove_suffix(1);
       if (!text.empty()) add_line(text);
     }
@@ -247,7 +240,7 @@ class Statsd final : public DatagramProtocol {
     std::string_view values = group.values;
     for (bool more = true; more;) {
       more = value.type != Type::set && values.find(':') != std::string_view::npos;
-      value.text = more ? cut(values, ':') : values;
+      value.text = more ? core::cut_at(values, ':') : values;
       count(add_value(value));
     }
   }

@@ -66,13 +66,8 @@ std::string exactly(std::string_view text) {
 }
 
 std::vector<std::string> parts_of(std::string_view text, char between) {
-  std::vector<std::string> parts;
-  for (;;) {
-    const size_t end = text.find(between);
-    parts.emplace_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
+  const std::vector<std::string_view> parts = core::split(text, between);
+  return {parts.begin(), parts.end()};
 }
 
 std::vector<std::string> parts_of(const std::vector<std::string> &lists) {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
 #include "plugins/shared/store/location.h"
 #include "plugins/shared/store/sqlite/file/schema.h"
 
@@ -50,21 +50,20 @@ Refused SpanWriter::write(std::span<const atalaya_sample> spans, int64_t now_ns)
 
 void SpanWriter::put(Statement &statement, const atalaya_sample &span, int64_t now_ns) {
   const int64_t entity = dictionary_.entity(span, {}, now_ns);
-  std::string fields = "{";
+  core::JsonWriter fields;
+  fields.object();
   for (uint32_t i = 0; i < span.field_count; ++i) {
     const atalaya_field &field = span.fields[i];
     const int64_t metric = dictionary_.metric(field.name);
     if (metric == 0 || (field.type == ATALAYA_F64 && !std::isfinite(field.value.f64))) continue;
-    fields += (fields.size() > 1 ? ",\"" : "\"") + std::to_string(metric) + "\":";
-    if (field.type == ATALAYA_F64)
-      core::append_real(fields, field.value.f64);
+    if (fields.key(metric); field.type == ATALAYA_F64)
+      fields.real(field.value.f64);
     else
-      core::append_integer(fields, field.value.i64);
+      fields.integer(field.value.i64);
   }
-  fields += "}";
   std::string scratch;
   const std::string_view name = valid_utf8({span.text.data, span.text.size}, scratch);
-  statement.run(span.time_ns, entity, name, span.duration_ns, now_ns, std::string_view(fields));
+  statement.run(span.time_ns, entity, name, span.duration_ns, now_ns, std::string_view(fields.end_object().take()));
 }
 
 }  // namespace atalaya::store

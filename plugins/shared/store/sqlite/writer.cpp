@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
 #include "core/base/text/units.h"
 #include "plugins/shared/store/sqlite/file/schema.h"
 #include "plugins/shared/store/sqlite/rows/row_functions.h"
@@ -267,7 +268,9 @@ void Writer::put_span(const atalaya_sample &sample, int64_t now_ns) {
 uint64_t Writer::render_fields(const atalaya_sample &sample) {
   uint64_t refused = 0;
   ++sample_number_;
-  fields_ = '{';
+  fields_.clear();
+  core::JsonWriter json(fields_);
+  json.object();
   // From the back: of a field that a sample has twice the last one counts.
   for (uint32_t i = sample.field_count; i-- > 0;) {
     const atalaya_field &field = sample.fields[i];
@@ -277,16 +280,12 @@ uint64_t Writer::render_fields(const atalaya_sample &sample) {
       continue;
     }
     if (is_given(field.name)) continue;
-    fields_ += fields_.size() > 1 ? ",\"" : "\"";
-    core::append_integer(fields_, metric);
-    fields_ += "\":";
-    if (field.type == ATALAYA_I64) {
-      core::append_integer(fields_, field.value.i64);
-    } else {
-      core::append_real(fields_, field.value.f64);
-    }
+    if (json.key(metric); field.type == ATALAYA_I64)
+      json.integer(field.value.i64);
+    else
+      json.real(field.value.f64);
   }
-  fields_ += '}';
+  json.end_object();
   return refused;
 }
 

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "core/base/files.h"
+#include "core/base/text/text.h"
 #include "plugins/shared/protocols/hadoop_config/config.h"
 
 namespace atalaya::hadoop {
@@ -202,9 +203,7 @@ std::vector<std::pair<std::string, std::string>> read_spark_defaults(std::string
     return part.substr(begin, part.find_last_not_of(" \t\r") - begin + 1);
   };
   while (!text.empty()) {
-    const std::string_view whole = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), whole.size() + 1));
-    const std::string_view line = trim(whole, " \t\r");
+    const std::string_view line = trim(core::cut_at(text, '\n'), " \t\r");
     if (line.empty() || line.starts_with('#')) continue;
     const std::string_view key = line.substr(0, line.find_first_of(" \t=:"));
     out.emplace_back(key, trim(line.substr(key.size()), " \t=:"));

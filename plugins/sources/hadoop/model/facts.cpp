@@ -4,23 +4,19 @@
 #include <algorithm>
 #include <string>
 
+#include "core/base/text/text.h"
+
 namespace atalaya::hadoop {
 namespace {
 
 constexpr size_t kMaxFact = 1024;  // excludes lists of classes and documents
-
-std::string lowered(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return out;
-}
 
 }  // namespace
 
 bool may_be_secret(std::string_view key, std::string_view value) {
   // An address with a user, with or without a scheme: jdbc:oracle:thin:scott/tiger@host.
   if (value.size() > kMaxFact || value.find('@') != std::string_view::npos) return true;
-  const std::string content = lowered(value), lower = lowered(key);
+  const std::string content = core::lower(value), lower = core::lower(key);
   for (const char *word : {"password", "passwd", "pwd=", "secret", "credential", "signature",
                            "sig=", "token=", "key=", "auth=", "apikey", "accesskey", "private key", "bearer "})
     if (content.find(word) != std::string::npos) return true;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/text/text.h"
 #include "plugins/sources/hadoop/errors.h"
 
 namespace atalaya::hadoop {
@@ -15,18 +16,11 @@ constexpr const char *kNoHost = "unknown";
 constexpr size_t kMaxTasks = 1'000'000;  // waiting or running; further ones are ignored
 constexpr size_t kMaxPlaces = 1024;      // bytes per task
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char &c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
-
 // "map", "reduce", "setup" and "cleanup", and "other" for all else. Empty: missing in the event.
 std::string stage_of(std::string_view task_type) {
   if (task_type.starts_with("JOB_")) task_type.remove_prefix(4);
   for (const std::string_view known : {"MAP", "REDUCE", "SETUP", "CLEANUP", "TASK_CLEANUP"})
-    if (task_type == known) return lower(task_type);
+    if (task_type == known) return core::lower(task_type);
   return task_type.empty() ? "" : "other";
 }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/base/text/text.h"
+
 namespace atalaya::hadoop {
 namespace {
 
@@ -82,8 +84,7 @@ std::string Topology::locality(std::string_view host_name, std::string_view plac
   bool all_known = true;
   const std::string_view here = rack_of(host_name, {});
   while (!places.empty()) {
-    const std::string_view one = places.substr(0, places.find(','));
-    places.remove_prefix(std::min(places.size(), one.size() + 1));
+    const std::string_view one = core::cut_at(places, ',');
     if (one.empty()) continue;
     const std::string other = host(one);
     if (other == host_name) return word_of(Distance::node);

@@ -43,11 +43,6 @@ std::optional<int64_t> process_cpu_ns(int32_t pid) {
   return core::clock_ns(clock);
 }
 
-tasks::TaskTags task_of(int32_t pid) {
-  auto text = core::read_file("/proc/" + std::to_string(pid) + "/cmdline", 65536);
-  return text ? tasks::of_process(*text) : tasks::TaskTags();
-}
-
 uint64_t processors() {
   static const long count = ::sysconf(_SC_NPROCESSORS_ONLN);
   return static_cast<uint64_t>(std::max(count, 1L));
@@ -252,7 +247,7 @@ void Sampler::add(const FoundJvm &jvm) {
   shared_.wipe();
   if (!is_wanted) return;
   tasks::TaskTags task;
-  if (options_.tasks) task = task_of(jvm.target.pid);
+  if (options_.tasks) task = tasks::of_process(jvm.target.pid);
   const std::lock_guard lock(mutex_);
   if (!make_room(jvm.target.status.user)) return;
   const auto sampled = std::make_shared<SampledJvm>(jvm, std::move(identity), options_, limits());

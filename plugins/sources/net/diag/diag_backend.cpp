@@ -28,14 +28,9 @@ constexpr size_t kAnswerBytes = size_t{64} << 10;
 // Established, both FIN_WAITs, CLOSE_WAIT, LAST_ACK, LISTEN, CLOSING: include/net/tcp_states.h.
 constexpr uint32_t kStates = 1u << 1 | 1u << 4 | 1u << 5 | 1u << 8 | 1u << 9 | 1u << 10 | 1u << 11;
 
-uint32_t network_number() {
-  struct stat status {};
-  return ::stat("/proc/self/ns/net", &status) == 0 ? static_cast<uint32_t>(status.st_ino) : 0;
-}
-
 class DiagBackend final : public Backend {
  public:
-  explicit DiagBackend(core::Descriptor socket) : socket_(std::move(socket)), space_(network_number()) {}
+  explicit DiagBackend(core::Descriptor socket) : socket_(std::move(socket)), space_(own_network()) {}
 
   void walk(bool whole, const Take &take) override {
     ++walk_;
@@ -145,6 +140,11 @@ class DiagBackend final : public Backend {
 };
 
 }  // namespace
+
+uint32_t own_network() {
+  struct stat status {};
+  return ::stat("/proc/self/ns/net", &status) == 0 ? static_cast<uint32_t>(status.st_ino) : 0;
+}
 
 core::Result<std::unique_ptr<Backend>> open_diag_backend() {
   core::Descriptor socket(::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));

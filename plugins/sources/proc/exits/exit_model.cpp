@@ -13,13 +13,6 @@ namespace {
 // Groups collected per group kept. With more names in a window, the smallest so far are merged into the others.
 constexpr size_t kGatheredPerKept = 4;
 
-void add_counters(Counters &sum, const Counters &more) {
-  for (size_t i = 0; i < procfs::kCounters; ++i) {
-    const auto counter = static_cast<procfs::Counter>(i);
-    if (more.has(counter)) sum.set(counter, (sum.has(counter) ? sum.get(counter) : 0) + more.get(counter));
-  }
-}
-
 bool uses_more(const ExitGroup &a, const ExitGroup &b) {
   const auto key = [](const ExitGroup &group) { return std::tuple(group.name.text(), group.parent.text(), group.cgroup); };
   const uint64_t a_ns = a.cpu_ns(), b_ns = b.cpu_ns();
@@ -54,7 +47,7 @@ void ExitModel::begin() {
 void ExitModel::add(const ExitReading &exit, const Counters &used) {
   ExitGroup &group = group_of(exit);
   ++group.exits;
-  add_counters(group.used, used);
+  group.used.add(used);
 }
 
 ExitGroup &ExitModel::group_of(const ExitReading &exit) {
@@ -84,7 +77,7 @@ void ExitModel::keep_largest() {
   std::nth_element(groups_.begin(), kept_end, groups_.end(), uses_more);
   for (auto group = kept_end; group != groups_.end(); ++group) {
     other_.exits += group->exits;
-    add_counters(other_.used, group->used);
+    other_.used.add(group->used);
   }
   groups_.erase(kept_end, groups_.end());
 }

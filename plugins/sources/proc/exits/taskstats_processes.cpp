@@ -20,14 +20,6 @@ void add_cpu(TaskCpu &sum, const TaskCpu &cpu) {
   sum.kernel_us += cpu.kernel_us;
 }
 
-void add_known_counters(procfs::Known<procfs::Counter, procfs::kCounters> &sum,
-                        const procfs::Known<procfs::Counter, procfs::kCounters> &counters) {
-  for (size_t i = 0; i < procfs::kCounters; ++i) {
-    const auto counter = static_cast<procfs::Counter>(i);
-    if (counters.has(counter)) sum.set(counter, (sum.has(counter) ? sum.get(counter) : 0) + counters.get(counter));
-  }
-}
-
 void describe(ProcessEnd &process, const TaskEnd &end) {
   process.pid = end.process;
   process.parent = end.parent;
@@ -60,7 +52,7 @@ void ThreadSums::add(const TaskEnd &end, const Take &take) {
   sum.process.threaded = true;
   describe(sum.process, end);
   add_cpu(sum.cpu, end.cpu);
-  add_known_counters(sum.process.counters, end.counters);
+  sum.process.counters.add(end.counters);
   if (!end.last || sum.total) return;
   sum.total = end.total;
   ++ended_;

@@ -21,6 +21,7 @@
 #include "bpf/proc.h"
 #include "core/base/files.h"
 #include "core/base/now.h"
+#include "core/base/text/text.h"
 #include "plugins/shared/host/bpf/loading.h"
 #include "plugins/shared/host/bpf/ring.h"
 #include "plugins/shared/host/procfs/files.h"
@@ -223,7 +224,7 @@ class BpfBackend final : public ProcessBackend {
     std::array<char, 128> buffer{};
     const std::string path = std::to_string(reading.pid) + "/comm";
     std::string_view text = procfs::read_path(procfs_.get(), path.c_str(), buffer).text;
-    if (text.starts_with(reading.name.text())) known.name = procfs::Name(procfs::stable_name(procfs::next_line(text)));
+    if (text.starts_with(reading.name.text())) known.name = procfs::Name(procfs::stable_name(core::cut_at(text, '\n')));
     return known.name;
   }
 

@@ -12,6 +12,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "core/base/text/text.h"
+
 namespace atalaya::proc {
 namespace {
 
@@ -22,13 +24,6 @@ const char *process_path(int32_t pid, std::string_view file, std::array<char, 32
   std::memcpy(end, file.data(), file.size());
   end[file.size()] = 0;
   return buffer.data();
-}
-
-std::string_view next_part(std::string_view &text, char separator) {
-  const size_t end = text.find(separator);
-  const std::string_view part = text.substr(0, end);
-  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  return part;
 }
 
 double busy(const Process &process) {
@@ -47,11 +42,11 @@ void Users::refresh() {
   names_.clear();
   std::string_view text = file.value();
   while (!text.empty()) {
-    std::string_view line = procfs::next_line(text);
-    const std::string_view name = next_part(line, ':');
-    next_part(line, ':');
+    std::string_view line = core::cut_at(text, '\n');
+    const std::string_view name = core::cut_at(line, ':');
+    core::cut_at(line, ':');
     uint64_t id = 0;
-    if (!name.empty() && procfs::whole_number(next_part(line, ':'), id)) names_.try_emplace(static_cast<int64_t>(id), name);
+    if (!name.empty() && procfs::whole_number(core::cut_at(line, ':'), id)) names_.try_emplace(static_cast<int64_t>(id), name);
   }
 }
 

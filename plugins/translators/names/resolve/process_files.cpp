@@ -15,6 +15,7 @@
 #include <memory>
 #include <string>
 
+#include "core/base/text/text.h"
 #include "plugins/shared/host/procfs/files.h"
 #include "plugins/shared/host/procfs/process_stat.h"
 #include "plugins/shared/protocols/hsperfdata/hsperfdata.h"
@@ -29,21 +30,6 @@ constexpr size_t kMaxFolders = 4096;  // maximum entries of /tmp to search
 struct CloseFolder {
   void operator()(DIR *folder) const { ::closedir(folder); }
 };
-
-bool to_number(std::string_view word, uint64_t &number) {
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  return !word.empty() && error == std::errc() && end == word.data() + word.size();
-}
-
-// The rest of the line that starts with `label`.
-std::string_view line_of(std::string_view text, std::string_view label) {
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    if (line.starts_with(label)) return line.substr(label.size());
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-  }
-  return {};
-}
 
 bool is_file_of(int file, uint32_t user) {
   struct stat info {};
@@ -66,15 +52,14 @@ std::optional<ProcessStat> parse_stat(std::string_view text) {
 }
 
 std::optional<ProcessOwner> parse_owner(std::string_view text) {
-  std::string_view users = line_of(text, "Uid:");
+  std::string_view users = core::line_after(text, "Uid:");
   next_word(users);
-  uint64_t user = 0;
-  if (!to_number(next_word(users), user) || user > UINT32_MAX) return std::nullopt;
-  ProcessOwner owner{.user = static_cast<uint32_t>(user), .inner_pid = {}};
-  std::string_view pids = line_of(text, "NSpid:");
+  const auto user = core::number_from<uint32_t>(next_word(users));
+  if (!user) return std::nullopt;
+  ProcessOwner owner{.user = *user, .inner_pid = {}};
+  std::string_view pids = core::line_after(text, "NSpid:");
   for (std::string_view pid = next_word(pids); !pid.empty(); pid = next_word(pids)) owner.inner_pid = pid;
-  uint64_t number = 0;
-  if (!to_number(owner.inner_pid, number)) owner.inner_pid = {};
+  if (!core::number_from<uint64_t>(owner.inner_pid)) owner.inner_pid = {};
   return owner;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/shared/analysis/evidence/chance.h"
+#include "plugins/shared/analysis/evidence/statistics.h"
 
 #include <doctest/doctest.h>
 

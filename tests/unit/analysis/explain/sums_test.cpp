@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "plugins/shared/analysis/evidence/statistics.h"
 #include "plugins/shared/analysis/explain/against.h"
 #include "plugins/shared/analysis/explain/explanation.h"
 #include "plugins/shared/store/query/usage.h"
@@ -96,7 +97,7 @@ TEST_CASE("nothing smaller than chance is named, and the named parts are sorted 
         const Difference &part = change.parts[i].difference;
         CHECK(part.beyond);
         CHECK(std::abs(part.change()) > kSpreads * part.spread);
-        CHECK(part.chance <= kChance);
+        CHECK(part.chance <= evidence::kChance);
       }
       CHECK(change.severity() >= 0);
       CHECK(change.severity() <= 1);

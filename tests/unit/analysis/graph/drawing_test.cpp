@@ -89,16 +89,17 @@ TEST_CASE("bytes are whole ones for programs") {
 
 TEST_CASE("a question that is too large is answered with options that its command has") {
   const std::string message = "more than 3 points" + std::string(query::kAskForLess);
-  CHECK(query::advised(message, query::kAskForLess) == message);
-  CHECK(query::advised(message, query::kAskForLessTime) ==
+  CHECK(command_line::advised(message, query::kAskForLess) == message);
+  CHECK(command_line::advised(message, command_line::kAskForLessTime) ==
         "more than 3 points; narrow the query with --tag or a shorter time range, or raise --max-points and --timeout");
-  CHECK(query::advised("2001 are more", query::kAskForLessTime) == "2001 are more");
+  CHECK(command_line::advised("2001 are more", command_line::kAskForLessTime) == "2001 are more");
 }
 
 TEST_CASE("a time has a resolution of one second") {
   constexpr int64_t kTime = 1'700'000'000'895'658'614;
-  CHECK(query::span_text({kTime, kTime + 60'000'000'000}) == "2023-11-14 22:13:20 to 2023-11-14 22:14:20 UTC");
-  CHECK(query::span_text({kTime, kTime + 1'000'000}) == "2023-11-14 22:13:20.895658614 to 2023-11-14 22:13:20.896658614 UTC");
+  CHECK(command_line::span_text({kTime, kTime + 60'000'000'000}) == "2023-11-14 22:13:20 to 2023-11-14 22:14:20 UTC");
+  CHECK(command_line::span_text({kTime, kTime + 1'000'000}) ==
+        "2023-11-14 22:13:20.895658614 to 2023-11-14 22:13:20.896658614 UTC");
 }
 
 TEST_CASE("a long name of control characters is cut to its visible part") {

@@ -45,7 +45,8 @@ TEST_CASE("the table begins with the findings") {
   CHECK(has(table, "after (<b>sort</b>) took 19 % less time than before (<b>sort</b>)"));
   CHECK(has(table, "\nbefore (<b>sort</b>)  Parser.parse  very severe "));
   CHECK(has(table, "Bottleneck tasks"));
-  CHECK(bottleneck_tasks(all).rows.at(0) == query::Row{"job", "task", "attempt", "node", "stage", "grade", "KiB/s", "seconds"});
+  CHECK(bottleneck_tasks(all).rows.at(0) ==
+        command_line::Row{"job", "task", "attempt", "node", "stage", "grade", "KiB/s", "seconds"});
   CHECK(bottleneck_tasks(all).rows.at(1)[0] == "before (<b>sort</b>)");
   Spans healthy;
   healthy.add("task", Spans::task("map", "m", "n"), 0, 1, {{"span.bytes", 5}});
@@ -222,7 +223,7 @@ TEST_CASE("of many bottleneck tasks the table and the page have some, and the to
   const TaskRows tasks = bottleneck_tasks(all);
   CHECK(tasks.all == 25);
   REQUIRE(tasks.rows.size() == 21);
-  CHECK(tasks.rows[1] == query::Row{"m1", "m1", "n1", "map", "lowest", jobs::short_text(1024 / 30.1), "30.1"});
+  CHECK(tasks.rows[1] == command_line::Row{"m1", "m1", "n1", "map", "lowest", jobs::short_text(1024 / 30.1), "30.1"});
   const Report report{all, {}, "memory", "now"};
   CHECK(has(as_table(report), "\nBottleneck tasks (20 of 25; --format json has all)\n"));
   const std::string page = as_page(report);

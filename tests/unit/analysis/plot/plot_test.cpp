@@ -174,7 +174,7 @@ TEST_CASE("units are rendered for people; an unknown unit is not shown") {
 }
 
 TEST_CASE("a group is named by its keys, without the keys that all groups share") {
-  query::Question question;
+  command_line::Question question;
   question.query.group_by = {"host", "process"};
   Plot plot;
   add_lines(

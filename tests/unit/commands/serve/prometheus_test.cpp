@@ -119,9 +119,9 @@ TEST_CASE("a matrix leaves out series without a value") {
 
 TEST_CASE("a value that is not finite is written as Prometheus does") {
   const auto text = [](double value) {
-    std::string out;
-    append_step(out, {}, {kSecond, {kSecond, value}});
-    return out;
+    core::JsonWriter json;
+    write_step(json, {}, {kSecond, {kSecond, value}});
+    return json.take();
   };
   CHECK(text(INFINITY) == R"([1,"+Inf"])");
   CHECK(text(-INFINITY) == R"([1,"-Inf"])");

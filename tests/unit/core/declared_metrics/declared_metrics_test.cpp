@@ -106,16 +106,16 @@ TEST_CASE("tables, CSV, JSON, plots and reports have the declared units") {
     CAPTURE(metric);
     const query::Answer &answer = answers.at(metric);
     CHECK(plot::unit_of(answer) == unit);
-    CHECK((query::as_table({answer}).find(metric + " (" + unit + ")") != std::string::npos) == !unit.empty());
+    CHECK((command_line::as_table({answer}).find(metric + " (" + unit + ")") != std::string::npos) == !unit.empty());
   }
-  CHECK(query::as_csv({answers.at("made.rate")}).find(",3.5,MiBy/s\r\n") != std::string::npos);
-  CHECK(query::as_json({answers.at("made.delta")}).find(R"("kind":"delta","unit":"By","summary":"An amount",)") !=
+  CHECK(command_line::as_csv({answers.at("made.rate")}).find(",3.5,MiBy/s\r\n") != std::string::npos);
+  CHECK(command_line::as_json({answers.at("made.delta")}).find(R"("kind":"delta","unit":"By","summary":"An amount",)") !=
         std::string::npos);
-  CHECK(query::as_json({answers.at("made.foreign")}).find("unit") == std::string::npos);
+  CHECK(command_line::as_json({answers.at("made.foreign")}).find("unit") == std::string::npos);
   query::Budget budget({});
   std::map<std::string, std::string> sums;
   for (const query::Usage &usage : query::usage_of({"made.*"}, {}, {}, stored.range, *stored.store, budget))
-    sums[usage.metric] = query::rounded_text(usage.sum) + " " + usage.sum_unit;
+    sums[usage.metric] = command_line::rounded_text(usage.sum) + " " + usage.sum_unit;
   CHECK(sums.at("made.delta") == "21 B");
   CHECK(sums.at("made.rate") == "210 MiB");
   CHECK(sums.at("made.seconds") == "5 s");

@@ -7,10 +7,15 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <random>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
+#include "core/base/text/text.h"
 #include "tests/unit/core/sample/json_check.h"
 
 using namespace atalaya::core;
@@ -105,4 +110,41 @@ TEST_CASE("numbers: shortest, real, and with two decimals") {
   CHECK(number(append_two_decimals, 99.4) == "99.40");
   CHECK(number(append_two_decimals, 0.005) == "0.01");
   CHECK(number(append_two_decimals, 1.7976931348623157e308).size() == 312);
+}
+
+TEST_CASE("parts of a text") {
+  std::string_view text = "a;;b";
+  CHECK(cut_at(text, ';') == "a");
+  CHECK(cut_at(text, ';').empty());
+  CHECK(text == "b");
+  CHECK(cut_at(text, ';') == "b");
+  CHECK(text.empty());
+  CHECK(split("a,,b,", ',') == std::vector<std::string_view>{"a", "", "b", ""});
+  CHECK(split("", ',') == std::vector<std::string_view>{""});
+  CHECK(joined(std::vector<std::string>{"a", "a", ""}) == "a, a, ");
+  CHECK(joined(std::set<std::string>{}).empty());
+  CHECK(line_after("Uid:\t1\nGid:\t2", "Gid:") == "\t2");
+  CHECK(line_after("XGid:\t2\n", "Gid:").empty());
+  CHECK(lower("AZaz09\xc3\x84") == "azaz09\xc3\x84");
+}
+
+TEST_CASE("a number is the whole text") {
+  CHECK(number_from<int>("-12") == -12);
+  CHECK(number_from<uint64_t>("1f", 16) == 31);
+  CHECK(number_from<double>("1e3") == 1000);
+  for (const char *text : {"", " 1", "1 ", "+1", "1x", "99999999999"}) CHECK(!number_from<int>(text));
+  CHECK(!number_from<double>("1e3", std::chars_format::fixed));
+  CHECK(is_digits("09"));
+  CHECK(!is_digits(""));
+  CHECK(!is_digits("1."));
+}
+
+TEST_CASE("the JSON writer adds commas and new lines") {
+  JsonWriter json;
+  json.object().key("a").list().line().integer(1).line().number(NAN).end_list().key(-7).real(2).line().key("b");
+  CHECK(json.members(std::map<std::string, std::string>{{"k", "[\n"}}).end_object().take() ==
+        "{\"a\":[1,\nnull],\"-7\":2.0,\n\"b\":{\"k\":\"[\\n\"}}");
+  std::string out = "1";
+  JsonWriter(out).texts(std::vector<std::string>{"a", "b"}).object().end_object().raw("0");
+  CHECK(out == "1[\"a\",\"b\"],{},0");
 }

@@ -16,6 +16,8 @@
 namespace atalaya::query::test {
 namespace {
 
+using namespace command_line;
+
 // Each bit of each value.
 std::string text_of(const std::vector<Answer> &answers) {
   std::string text;

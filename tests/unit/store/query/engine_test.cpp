@@ -13,6 +13,8 @@
 namespace atalaya::query::test {
 namespace {
 
+using namespace command_line;
+
 constexpr const char *kWrites = "proc.disk.writes.mb";
 
 // Per-process disk writes of two hosts, the example of the reference design.

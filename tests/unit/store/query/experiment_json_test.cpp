@@ -6,6 +6,8 @@
 namespace atalaya::query {
 namespace {
 
+using namespace experiments;
+
 constexpr int64_t kSecond = 1'000'000'000;
 
 TEST_CASE("a written experiment reads back the same") {

@@ -8,6 +8,8 @@
 namespace atalaya::query::test {
 namespace {
 
+using namespace experiments;
+
 Experiment made(const char *name, const char *workload, int64_t start, int64_t duration) {
   return {name, workload, "ada", "a note", {{"nodes", "7"}}, start, duration};
 }
@@ -17,7 +19,7 @@ TEST_CASE("an experiment is a span, and the span contains all of it") {
   store.span(made("terasort", "", 10, 50));
   store.span(made("terasort", "run 1", 12, -1));
   store.span(made("tera*", "", 100, 5));
-  const auto all = experiments(store, "terasort");
+  const auto all = experiments::experiments(store, "terasort");
   REQUIRE(all.size() == 2);
   CHECK(all[0].user == "ada");
   CHECK(all[0].notes == "a note");
@@ -25,8 +27,8 @@ TEST_CASE("an experiment is a span, and the span contains all of it") {
   CHECK(all[1].workload == "run 1");
   CHECK(all[1].open());
   CHECK(all[1].end_ns(99) == 99);
-  CHECK(experiments(store, "tera*").size() == 1);
-  CHECK(experiments(store).size() == 3);
+  CHECK(experiments::experiments(store, "tera*").size() == 1);
+  CHECK(experiments::experiments(store).size() == 3);
 }
 
 TEST_CASE("an end beyond the range of times is the last time") {

@@ -18,6 +18,8 @@
 namespace atalaya::query {
 namespace {
 
+using namespace command_line;
+
 namespace fs = std::filesystem;
 
 std::string text_of(const std::string &file) {

@@ -11,6 +11,8 @@
 namespace atalaya::query::test {
 namespace {
 
+using namespace experiments;
+
 constexpr int64_t kMinute = 60 * kSecond;
 constexpr int64_t kHour = 3600 * kSecond;
 constexpr int64_t kNow = 500'000 * kHour;

@@ -15,6 +15,8 @@
 namespace atalaya::query::test {
 namespace {
 
+using namespace command_line;
+
 std::vector<Answer> answers() {
   Answer one{"proc.cpu.user", {{"host", "h"}, {"process", "a \"b\", c\n"}}, {"pid"}, {{1'700'000'000'000'000'000, 1.5}}};
   one.info = std::make_shared<const store::MetricInfo>(store::MetricInfo{store::Kind::gauge, 1, "%", "CPU time"});

@@ -2,17 +2,17 @@
 // The page of `atalaya serve`: the frame around the views, and the way from a change of the address to the view.
 import "uplot/dist/uPlot.min.css";
 import "./app.css";
-import { get, text_of, when_token_is_missing } from "./api";
-import { announce, h } from "./dom";
-import { Header } from "./header";
-import { Help } from "./help";
-import { start_keys } from "./keys";
-import { address_of, changed, current, go, moves, outer, refresh, start } from "./state";
-import { Strip } from "./strip";
-import { start_theme } from "./theme";
-import { moment_text, set_clock } from "./time";
-import { ask_for_token } from "./token";
-import type { Info } from "./types";
+import { get, text_of, when_token_is_missing } from "./data/api";
+import { announce, h } from "./parts/dom";
+import { Header } from "./frame/header";
+import { Help } from "./frame/help";
+import { start_keys } from "./frame/keys";
+import { address_of, changed, current, go, moves, outer, refresh, start } from "./data/state";
+import { Strip } from "./frame/strip";
+import { start_theme } from "./frame/theme";
+import { moment_text, set_clock } from "./data/time";
+import { ask_for_token } from "./frame/token";
+import type { Info } from "./data/types";
 import type { Page, View } from "./view";
 import { make_alerts } from "./views/alerts";
 import { make_explore } from "./views/explore";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A view of the page: one file in views/ each.
-import type { Info } from "./types";
+import type { Info } from "./data/types";
 
 export interface View {
   root: HTMLElement;

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { module_of } from "./modules.mjs";
 
 test("values have the units that readers expect", async () => {
-  const { value_text, unit_text, axis_steps, count_text } = await module_of("units");
+  const { value_text, unit_text, axis_steps, count_text } = await module_of("data/units");
   const cases = [
     [1536, "By", "1.5 KiB"], [1, "MiBy", "1 MiB"], [1024, "MiBy", "1 GiB"], [0.5, "MiBy/s", "512 KiB/s"], [2.5, "Mibit/s", "2.5 Mibit/s"], [2048, "Mibit/s", "2 Gibit/s"], [0, "By", "0 B"],
     [153.26, "%", "153.3 %"], [0.1234, "%", "0.123 %"], [1500, "ms", "1.5 s"], [0.02, "ms", "20 µs"], [3e9, "ns", "3 s"], [7200, "s", "2 h"], [0.25, "s/s", "250 ms/s"],
@@ -19,7 +19,7 @@ test("values have the units that readers expect", async () => {
 });
 
 test("times are those of the server's zone", async () => {
-  const time = await module_of("time");
+  const time = await module_of("data/time");
   time.set_clock(Date.now(), 330);
   const at = Date.UTC(2026, 10, 25, 20, 15, 5);
   assert.equal(time.moment_text(at), "2026-11-26 01:45:05");
@@ -37,7 +37,7 @@ test("times are those of the server's zone", async () => {
 });
 
 test("time without any value is a gap", async () => {
-  const { with_gaps } = await module_of("gaps");
+  const { with_gaps } = await module_of("charts/gaps");
   assert.deepEqual(with_gaps([10, 20, 60, 70], 10, [[1, 2, 3, 4], [5, null, 7, 8]]), [[10, 20, 30, 60, 70], [1, 2, null, 3, 4], [5, null, null, 7, 8]]);
   assert.deepEqual(with_gaps([10, 20, 30], 10, [[1, 2, 3]]), [[10, 20, 30], [1, 2, 3]]);
   assert.deepEqual(with_gaps([10, 60, 110], 10, [[1, 2, 3]]), [[10, 60, 110], [1, 2, 3]]);  // a source that is slower than the interval
@@ -56,13 +56,13 @@ test("time without any value is a gap", async () => {
 });
 
 test("a stack's areas sum to the values, and its gaps are those of all series", async () => {
-  const { stack } = await module_of("chart");
+  const { stack } = await module_of("charts/chart");
   const lines = [{ values: [1, 2, null, null] }, { values: [null, 3, null, 5] }];
   assert.deepEqual(stack(lines, 4), [[1, 2, null, 0], [1, 5, null, 5]]);
 });
 
 test("overlapping spans of a lane are in different rows, and no two lanes share one", async () => {
-  const { placed } = await module_of("lanes");
+  const { placed } = await module_of("charts/lanes");
   const bars = Array.from({ length: 200 }, (_, i) => ({ lane: `lane ${i % 7}`, name: String(i), from: (i * 37) % 500, to: ((i * 37) % 500) + 20 + (i % 30), about: "" }));
   const { bars: found, lanes, rows } = placed(bars, { from: 0, to: 1000 });
   assert.equal(found.length, bars.length);
@@ -71,7 +71,7 @@ test("overlapping spans of a lane are in different rows, and no two lanes share 
 });
 
 test("a panel is the same after its address", async () => {
-  const { panel_of_text, text_of_panel } = await module_of("panel");
+  const { panel_of_text, text_of_panel } = await module_of("parts/panel");
   const panel = { metrics: ["a.b", "c&d"], tags: ["process=<img>", "x=\\*"], by: ["host", "process"], aggregate: "p95", every: "1m-max", top: 20, rate: true, stacked: false };
   assert.deepEqual(panel_of_text(text_of_panel(panel)), panel);
   const hostile = panel_of_text("m=x&a=evil&e=;drop&n=1e9&by=,,");
@@ -79,17 +79,17 @@ test("a panel is the same after its address", async () => {
 });
 
 test("an address with nonsense is the default state", async () => {
-  const { address_of, current } = await module_of("state");
+  const { address_of, current } = await module_of("data/state");
   assert.equal(address_of(current()), "#overview");
   globalThis.location.hash = "#graph?range=99999999d&from=5&to=4&host=a%26b&live=1&by=host";
-  const again = await module_of("state");
+  const again = await module_of("data/state");
   assert.deepEqual({ ...again.current(), own: String(again.current().own) }, { view: "graph", range: "15m", window: null, baseline: null, host: "a&b", live: true, own: "by=host" });
   assert.equal(again.address_of(again.current()), "#graph?host=a%26b&live=1&by=host");
   globalThis.location.hash = "";
 });
 
 test("suggestions contain all words; starts come first", async () => {
-  const { matching } = await module_of("combo");
+  const { matching } = await module_of("parts/combo");
   const all = ["sys.mem.total", "proc.mem.resident", "mem"].map((value) => ({ value, about: "size" }));
   assert.deepEqual(matching(all, "mem").map(({ value }) => value), ["mem", "sys.mem.total", "proc.mem.resident"]);
   assert.deepEqual(matching(all, "mem proc").map(({ value }) => value), ["proc.mem.resident"]);
@@ -97,13 +97,13 @@ test("suggestions contain all words; starts come first", async () => {
 });
 
 test("an exact text fits only itself", async () => {
-  const { exactly, address } = await module_of("api");
+  const { exactly, address } = await module_of("data/api");
   assert.equal(exactly("*[a]?!~\\ plain"), "\\*\\[a\\]\\?\\!\\~\\\\ plain");
   assert.equal(address("series", { metric: "a&b", host: "", top: 0, tag: ["x=1", "y=2"] }), "/api/page/series?metric=a%26b&top=0&tag=x%3D1&tag=y%3D2");
 });
 
 test("features of any shape are read, those that are off first, with what to do", async () => {
-  const { features_of } = await module_of("health_facts");
+  const { features_of } = await module_of("data/health_facts");
   for (const value of [null, 5, "x", {}]) assert.equal(features_of(value), null);
   assert.deepEqual(features_of([null, 5, {}]), [{ feature: "", kind: "", state: "unknown", needs: [] }]);
   const need = (name, met) => ({ name, met, if_missing: `without ${name}`, remedy: `get ${name}` });
@@ -114,7 +114,7 @@ test("features of any shape are read, those that are off first, with what to do"
 });
 
 test("a status of any shape is read, and its losses are listed", async () => {
-  const { status_of, troubles } = await module_of("health_facts");
+  const { status_of, troubles } = await module_of("data/health_facts");
   for (const value of [null, 5, "x", [], { ledger: "x" }, { ledger: [null, 5, {}] }]) assert.doesNotThrow(() => status_of(value));
   const status = status_of({ balanced: false, ledger: [{ pipeline: "p", component: "c", type: "sink", errors: 2, reasons: { filtered: 5, "queue full": 3 } }] });
   assert.deepEqual(troubles(status), ["The ledger is not balanced", "p, c: 3 samples dropped (queue full)", "p, c: 2 errors"]);

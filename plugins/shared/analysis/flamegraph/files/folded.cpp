@@ -6,7 +6,8 @@
 #include <cmath>
 #include <vector>
 
-#include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
+#include "core/base/text/text.h"
 
 namespace atalaya::flamegraph {
 namespace {
@@ -49,9 +50,8 @@ std::optional<FoldedLine> parse_folded(std::string_view line) {
   const size_t blank = line.find_last_of(" \t");
   if (blank == std::string_view::npos) return std::nullopt;
   FoldedLine found{line.substr(0, blank)};
-  const char *end = line.data() + line.size();
-  const auto number = std::from_chars(line.data() + blank + 1, end, found.value);
-  if (number.ec != std::errc() || number.ptr != end || !std::isfinite(found.value) || found.value < 0) return std::nullopt;
+  found.value = core::number_from<double>(line.substr(blank + 1)).value_or(-1);
+  if (!std::isfinite(found.value) || found.value < 0) return std::nullopt;
   if (found.stack.find_first_not_of("; \t") == std::string_view::npos) return std::nullopt;
   return found;
 }
@@ -85,17 +85,15 @@ std::string folded_of(const Tree &tree, bool compared) {
 }
 
 std::string json_of(const Tree &tree, bool compared) {
-  std::string out;
+  core::JsonWriter json;
   const auto enter = [&](uint32_t number) {
-    if (!out.empty() && out.back() != '[') out += ',';
     const Node &node = tree.node(number);
-    core::append_json_string(out += "{\"name\":", tree.name(number));
-    core::append_number(out += ",\"value\":", node.shown());
-    if (compared) core::append_number(out += ",\"delta\":", share_change(tree, node) * tree.root().shown());
-    out += ",\"children\":[";
+    json.object().key("name").text(tree.name(number)).key("value").number(node.shown());
+    if (compared) json.key("delta").number(share_change(tree, node) * tree.root().shown());
+    json.key("children").list();
   };
-  walk(tree, enter, [&](uint32_t) { out += "]}"; });
-  return out + "\n";
+  walk(tree, enter, [&](uint32_t) { json.end_list().end_object(); });
+  return json.take() + "\n";
 }
 
 }  // namespace atalaya::flamegraph

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
 
 namespace atalaya::flamegraph {
 namespace {
@@ -18,18 +18,14 @@ class SpeedscopeWriter {
   std::string write() {
     for (uint32_t node = 1; node < tree_.size(); ++node)
       if (tree_.node(node).self[0] > 0) leaves_[group_of(node)].push_back(node);
-    std::string profiles;
-    for (const auto &[group, leaves] : leaves_) {
-      if (!profiles.empty()) profiles += ',';
-      append_profile(profiles, group, leaves);
-    }
-    std::string out =
-        R"({"$schema":"https://www.speedscope.app/file-format-schema.json","exporter":"atalaya","shared":{"frames":[)";
-    for (size_t i = 0; i < frames_.size(); ++i) {
-      core::append_json_string(out += i == 0 ? "{\"name\":" : ",{\"name\":", frames_[i]);
-      out += '}';
-    }
-    return out + "]},\"profiles\":[" + profiles + "]}\n";
+    core::JsonWriter profiles;
+    profiles.list();
+    for (const auto &[group, leaves] : leaves_) write_profile(profiles, group, leaves);
+    core::JsonWriter json;
+    json.object().key("$schema").text("https://www.speedscope.app/file-format-schema.json").key("exporter").text("atalaya");
+    json.key("shared").object().key("frames").list();
+    for (const std::string_view frame : frames_) json.object().key("name").text(frame).end_object();
+    return json.end_list().end_object().key("profiles").raw(profiles.end_list().take()).end_object().take() + "\n";
   }
 
  private:
@@ -44,30 +40,26 @@ class SpeedscopeWriter {
     return at->second;
   }
 
-  void append_profile(std::string &out, uint32_t group, const std::vector<uint32_t> &leaves) {
-    std::string samples;
-    std::string weights;
+  void write_profile(core::JsonWriter &json, uint32_t group, const std::vector<uint32_t> &leaves) {
+    core::JsonWriter samples, weights;
     double sum = 0;
     for (const uint32_t leaf : leaves) {
-      const std::string_view comma = samples.empty() ? "" : ",";
-      append_stack(samples += comma, leaf);
-      core::append_number(weights += comma, tree_.node(leaf).self[0]);
+      write_stack(samples, leaf);
+      weights.number(tree_.node(leaf).self[0]);
       sum += tree_.node(leaf).self[0];
     }
-    core::append_json_string(out += R"({"type":"sampled","name":)", name_of(group));
-    out += info_.unit == Unit::nanoseconds ? R"(,"unit":"nanoseconds")" : R"(,"unit":"none")";
-    core::append_number(out += R"(,"startValue":0,"endValue":)", sum);
-    out += ",\"samples\":[" + samples + "],\"weights\":[" + weights + "]}";
+    json.object().key("type").text("sampled").key("name").text(name_of(group)).key("unit");
+    json.text(info_.unit == Unit::nanoseconds ? "nanoseconds" : "none").key("startValue").integer(0).key("endValue").number(sum);
+    json.key("samples").list().raw(samples.take()).end_list().key("weights").list().raw(weights.take()).end_list().end_object();
   }
 
-  void append_stack(std::string &out, uint32_t leaf) {
+  void write_stack(core::JsonWriter &json, uint32_t leaf) {
     std::vector<size_t> path;
     for (uint32_t node = leaf; tree_.node(node).depth > info_.group_depth; node = tree_.node(node).parent)
       path.push_back(frame(tree_.name(node)));
-    std::reverse(path.begin(), path.end());
-    out += '[';
-    for (size_t i = 0; i < path.size(); ++i) out += (i == 0 ? "" : ",") + std::to_string(path[i]);
-    out += ']';
+    json.list();
+    std::for_each(path.rbegin(), path.rend(), [&](size_t frame) { json.count(frame); });
+    json.end_list();
   }
 
   std::string name_of(uint32_t group) const {

@@ -162,7 +162,7 @@ class Drawing {
   }
 
   void text(double x, double y, const char *more, std::string_view text) {
-    out_ += "<text x=\"" + fixed(x, 1) + "\" y=\"" + fixed(y, 1) + "\"" + more + ">" + query::xml_text(text) + "</text>\n";
+    out_ += "<text x=\"" + fixed(x, 1) + "\" y=\"" + fixed(y, 1) + "\"" + more + ">" + command_line::xml_text(text) + "</text>\n";
   }
 
   void head() {
@@ -198,14 +198,14 @@ class Drawing {
     out_ += "<g data-p=\"";
     core::append_number(out_, frame.begin);
     core::append_number(out_ += ' ', node.shown());
-    if (brief != name) out_ += "\" data-s=\"" + query::xml_text(brief);
-    out_ += "\"><title>" + query::xml_text(name + " (" + about(node) + ")") + "</title><rect x=\"" + fixed(x, 1) + "\" y=\"" +
-            std::to_string(y) + "\" width=\"" + fixed(width > 2 ? width - kGap : width, 1) + "\" height=\"" +
+    if (brief != name) out_ += "\" data-s=\"" + command_line::xml_text(brief);
+    out_ += "\"><title>" + command_line::xml_text(name + " (" + about(node) + ")") + "</title><rect x=\"" + fixed(x, 1) +
+            "\" y=\"" + std::to_string(y) + "\" width=\"" + fixed(width > 2 ? width - kGap : width, 1) + "\" height=\"" +
             std::to_string(kRow - 1) + "\" fill=\"" + fill_of(frame) + "\"/>";
     const auto letters = static_cast<size_t>(std::max(0.0, width - 6) / kLetter);
     if (letters >= 3)
       out_ += "<text x=\"" + fixed(x + 3, 1) + "\" y=\"" + std::to_string(y + 12) + "\">" +
-              query::xml_text(core::cut_to_width(core::display_width(name) <= letters ? name : brief, letters)) + "</text>";
+              command_line::xml_text(core::cut_to_width(core::display_width(name) <= letters ? name : brief, letters)) + "</text>";
     out_ += "</g>\n";
   }
 

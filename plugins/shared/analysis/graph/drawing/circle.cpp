@@ -43,12 +43,12 @@ class Circle {
 
   std::string draw(const std::string &title) {
     const auto size = static_cast<int>(std::lround(2 * centre()));
-    out_ = query::svg_head(size, size + static_cast<int>(kHead + kFoot)) + "<text x=\"14\" y=\"24\" font-size=\"15\">" +
-           query::xml_text(title) + "</text>\n";
+    out_ = command_line::svg_head(size, size + static_cast<int>(kHead + kFoot)) + "<text x=\"14\" y=\"24\" font-size=\"15\">" +
+           command_line::xml_text(title) + "</text>\n";
     for (const auto &[ends, bytes] : edges_.drawn) edge(ends.first, ends.second, bytes);
     for (const Spot &spot : spots_) node(spot);
-    out_ += "<text x=\"14\" y=\"" + short_number(2 * centre() + kHead + 12, 0) + "\" fill=\"#555\">" + query::xml_text(legend()) +
-            "</text>\n";
+    out_ += "<text x=\"14\" y=\"" + short_number(2 * centre() + kHead + 12, 0) + "\" fill=\"#555\">" +
+            command_line::xml_text(legend()) + "</text>\n";
     return out_ + "</svg>\n";
   }
 
@@ -108,8 +108,8 @@ class Circle {
     }
     out_ += "\" fill=\"none\" stroke-linecap=\"round\" stroke-opacity=\"0.65\" stroke=\"" + colour_of(one.command, other.command) +
             "\" stroke-width=\"" + short_number(between(bytes, edges_.largest, kThinEdge, kThickEdge), 1) + "\"><title>" +
-            query::xml_text(full_name(one) + " to " + full_name(other) + ": " + bytes_text(bytes_to(a, b)) +
-                            (a == b ? "" : "; back: " + bytes_text(bytes_to(b, a)))) +
+            command_line::xml_text(full_name(one) + " to " + full_name(other) + ": " + bytes_text(bytes_to(a, b)) +
+                                   (a == b ? "" : "; back: " + bytes_text(bytes_to(b, a)))) +
             "</title></path>\n";
   }
 
@@ -119,7 +119,7 @@ class Circle {
     const double line = between(node.used.cpu, most_.cpu, kThinLine, kThickLine);
     std::string about = full_name(node);
     if (node.used.known) about += ": " + short_number(node.used.cpu, 2) + " cores, " + bytes_text(node.used.memory * 1024 * 1024);
-    out_ += "<g><title>" + query::xml_text(about) + "</title><circle cx=\"" + short_number(spot.x, 1) + "\" cy=\"" +
+    out_ += "<g><title>" + command_line::xml_text(about) + "</title><circle cx=\"" + short_number(spot.x, 1) + "\" cy=\"" +
             short_number(spot.y, 1) + "\" r=\"" + short_number(size, 1) + "\" class=\"paper\" fill=\"white\" stroke=\"" +
             (node.outside ? "#555555" : colour_of(node.command)) + "\" stroke-width=\"" + short_number(line, 1) + "\"" +
             (node.outside ? " stroke-dasharray=\"3 2\"" : "") + "/>";
@@ -130,7 +130,7 @@ class Circle {
     const std::string y = short_number(kHead + centre() + away * std::sin(spot.angle), 1);
     out_ += "<text x=\"" + x + "\" y=\"" + y + "\" dominant-baseline=\"central\" text-anchor=\"" + (left ? "end" : "start") +
             "\" transform=\"rotate(" + short_number(degrees, 1) + " " + x + " " + y + ")\">" +
-            query::xml_text(core::cut_to_width(core::visible(full_name(node)), kMaxNameLength)) + "</text></g>\n";
+            command_line::xml_text(core::cut_to_width(core::visible(full_name(node)), kMaxNameLength)) + "</text></g>\n";
   }
 
   std::string legend() const {

@@ -46,7 +46,7 @@ std::string fill(double how) {
 
 std::string text_at(double x, double y, const char *anchor, const std::string &text, const std::string &more = "") {
   return "<text x=\"" + short_number(x, 1) + "\" y=\"" + short_number(y, 1) + "\" text-anchor=\"" + anchor + "\"" + more + ">" +
-         query::xml_text(text) + "</text>\n";
+         command_line::xml_text(text) + "</text>\n";
 }
 
 class Picture {
@@ -66,7 +66,7 @@ class Picture {
     const int foot = left_ + static_cast<int>(std::string_view(kLegend).size()) * kLetter;
     const int width = std::max({left_ + count * kCell + right_ + kMargin, foot, 2 * kMargin + static_cast<int>(title.size()) * 9});
     const int height = top_ + count * kRow + kMargin + 20;
-    out_ = query::svg_head(width, height);
+    out_ = command_line::svg_head(width, height);
     out_ += text_at(kMargin, 24, "start", title, " font-size=\"15\"");
     for (size_t i = 0; i < matrix_.names.size(); ++i) row(i);
     for (size_t i = 0; i < matrix_.names.size(); ++i) out_ += box(i, i) + " fill=\"none\" stroke=\"#444\"/>\n";
@@ -96,7 +96,8 @@ class Picture {
   void cell(size_t from, size_t to) {
     const double bytes = matrix_.bytes[from][to], how = shade(bytes, matrix_.most);
     out_ += box(from, to) + " fill=\"" + fill(how) + "\" stroke=\"#ccc\"><title>" +
-            query::xml_text(matrix_.names[from] + " to " + matrix_.names[to] + ": " + bytes_text(bytes)) + "</title></rect>\n";
+            command_line::xml_text(matrix_.names[from] + " to " + matrix_.names[to] + ": " + bytes_text(bytes)) +
+            "</title></rect>\n";
     if (bytes > 0)
       out_ += text_at(x_of(to) + kCell / 2.0, y_of(from) + kRow * 0.65, "middle", bytes_text(bytes),
                       how > 0.5 ? " class=\"own\" fill=\"white\"" : " class=\"own\" fill=\"#222\"");

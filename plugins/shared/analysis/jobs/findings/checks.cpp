@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "plugins/shared/analysis/evidence/statistics.h"
 #include "plugins/shared/analysis/jobs/reasons/resource.h"
 
 namespace atalaya::jobs {
@@ -204,7 +205,7 @@ class Checker {
     } else if (const auto &remote = sides_.tasks.remote) {
       check.text = percent_text(remote->own_share) + " of the bytes came over the network, " + percent_text(remote->other_share) +
                    " on the other nodes";
-      const bool is_more = remote->own_share - remote->other_share >= kShare && remote->chance <= kChance;
+      const bool is_more = remote->own_share - remote->other_share >= kShare && evidence::is_beyond_chance(remote->chance, 1);
       const bool is_slower = !remote->slower || (*remote->slower >= std::max(kShare, kSlownessShare * sides_.slower) &&
                                                  remote->chance_slower <= kReasonChance);
       check.verdict = is_more && is_slower ? Verdict::found : Verdict::ruled_out;

@@ -194,7 +194,7 @@ std::string speed_text(const Group &group, double speed) {
 bool is_slow(const Group &group, const NodeSpeed &node, const DetectOptions &options, size_t checked_at) {
   if (!why_no_verdict(group).empty() || node.tasks < kMinNodeTasks || node.tasks == group.entries.size()) return false;
   if (node.lowest + node.lower == 0) return false;  // required by the algorithm
-  return node.slower() >= options.least && node.lost >= kWorthwhile && node.chance * static_cast<double>(checked_at) <= kChance;
+  return node.slower() >= options.least && node.lost >= kWorthwhile && evidence::is_beyond_chance(node.chance, checked_at);
 }
 
 }  // namespace atalaya::jobs

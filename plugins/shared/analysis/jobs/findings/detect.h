@@ -66,7 +66,6 @@ struct DetectOptions {
 // Sorted by job, then by stage in order of start; first whole tasks, then their phases in order of start.
 std::vector<Group> grade(const JobData &data, const DetectOptions &options, query::Budget &budget);
 
-constexpr double kChance = 0.01;      // probability of a false verdict per job, over all comparisons of one kind
 constexpr double kWorthwhile = 0.05;  // of the tasks' time: smaller losses do not matter
 
 // Conditions for a verdict on the nodes of a group.

@@ -242,8 +242,9 @@ class Finder {
     finding.chance =
         evidence::binomial_tail(finding.tasks.size(), all, static_cast<double>(own.count) / static_cast<double>(attempts));
     for (const uint32_t task : finding.tasks) finding.lost += time_of(data_.tasks[task]) / own.time_ns;
-    const auto nodes = static_cast<double>(std::max(checked_at(groups_[finding.group]), overtaken.attempts.size()));
-    if (finding.tasks.size() < kMinNodeTasks || finding.lost < kWorthwhile || finding.chance * nodes > kChance) return;
+    const size_t nodes = std::max(checked_at(groups_[finding.group]), overtaken.attempts.size());
+    if (finding.tasks.size() < kMinNodeTasks || finding.lost < kWorthwhile || !evidence::is_beyond_chance(finding.chance, nodes))
+      return;
     finding.evidence.push_back("that is " + std::to_string(finding.tasks.size()) + " of the stage's " + std::to_string(all) +
                                " such attempts on a node that ran " + std::to_string(own.count) + " of " +
                                std::to_string(attempts) + "; they took " + percent_text(finding.lost) + " of its tasks' time");

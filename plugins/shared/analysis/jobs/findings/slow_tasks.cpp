@@ -40,7 +40,7 @@ SlowTasks slow_tasks(const Group &group) {
   const std::vector<double> chances =
       evidence::chances_below(logs, static_cast<size_t>(kMaxSlow * static_cast<double>(count)), kHealthyTimes);
   for (size_t i = 0; i < count; ++i)
-    if (chances[i] * static_cast<double>(count) <= kChance && by_speed[i]->speed * kMinSlowdown <= group.speed)
+    if (evidence::is_beyond_chance(chances[i], count) && by_speed[i]->speed * kMinSlowdown <= group.speed)
       slow.push_back(by_speed[i]);
   std::vector<const Entry *> middle;
   for (size_t i = std::max(quarter, slow.size()); i < std::max(count - quarter, slow.size() + 1); ++i)

@@ -38,9 +38,7 @@ double usual(const ByHost &hosts, std::vector<double> Pieces::*values) {
   for (const auto &[host, pieces] : hosts)
     if (!(pieces.*values).empty()) medians.push_back(evidence::median(pieces.*values));
   if (medians.empty()) return 0;
-  const auto middle = medians.begin() + static_cast<ptrdiff_t>((medians.size() - 1) / 2);
-  std::nth_element(medians.begin(), middle, medians.end());
-  return *middle;
+  return evidence::at_rank(medians, (medians.size() - 1) / 2);
 }
 
 size_t others_count(const ByHost &hosts, uint32_t own, std::vector<double> Pieces::*values) {

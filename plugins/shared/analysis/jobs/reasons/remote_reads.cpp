@@ -133,7 +133,7 @@ std::vector<Finding> find_remote(const JobData &data, const std::vector<Group> &
     const double slower = found.slower.value_or(0);
     finding.lost = time > 0 ? of_remote * slower / time : 0;
     if (finding.tasks.size() < kMinNodeTasks || slower < options.least || finding.lost < kWorthwhile ||
-        found.chance_slower * static_cast<double>(stages[group.job]) > kChance)
+        !evidence::is_beyond_chance(found.chance_slower, stages[group.job]))
       continue;
     finding.slower = slower;
     finding.reason = Reason::remote_reads;

@@ -40,7 +40,7 @@ std::vector<const Entry *> skewed(const Group &group, double usual, size_t stage
   const std::vector<double> chances = evidence::chances_below(logs, most, kHealthyShares);
   std::vector<const Entry *> found;
   for (size_t i = 0; i < group.entries.size(); ++i)
-    if (chances[i] * count * static_cast<double>(stages) <= kChance &&
+    if (evidence::is_beyond_chance(chances[i], logs.size() * stages) &&
         static_cast<double>(group.entries[i].bytes) >= kMinFactor * usual)
       found.push_back(&group.entries[i]);
   std::sort(found.begin(), found.end(), [](const Entry *a, const Entry *b) { return a->bytes > b->bytes; });
@@ -149,7 +149,7 @@ class FailingNodes {
     for (const auto &[stage, count] : own.all) expected += static_cast<double>(count) * stages[stage].rate();
     const double chance = evidence::binomial_tail(own.failures, own.count, expected / static_cast<double>(own.count));
     const double others_share = all.failed / all.count;
-    if (own.share() < kTimesOthers * others_share || chance * static_cast<double>(nodes.size()) > kChance) return;
+    if (own.share() < kTimesOthers * others_share || !evidence::is_beyond_chance(chance, nodes.size())) return;
     add(job, host, own, chance);
     Finding &finding = found_.back();
     finding.summary = "attempts fail on node " + data_.name(host) + ": " + std::to_string(own.failures) + " of its " +

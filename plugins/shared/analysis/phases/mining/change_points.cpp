@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "plugins/shared/analysis/evidence/statistics.h"
+
 namespace atalaya::phases {
 namespace {
 
@@ -21,9 +23,8 @@ double noise_of(const std::vector<double> &values) {
     sum += steps.back();
   }
   if (steps.empty()) return 0;
-  const auto often = steps.begin() + static_cast<std::ptrdiff_t>(kOften * static_cast<double>(steps.size()));
-  std::nth_element(steps.begin(), often, steps.end());
-  return std::max(*often / kQuantile, sum / static_cast<double>(steps.size()) / 2) / std::sqrt(2);
+  const double often = evidence::at_rank(steps, static_cast<size_t>(kOften * static_cast<double>(steps.size())));
+  return std::max(often / kQuantile, sum / static_cast<double>(steps.size()) / 2) / std::sqrt(2);
 }
 
 // Cumulated sums of the values and of their squares, in units of the noise; an unknown value is replaced by the previous one.

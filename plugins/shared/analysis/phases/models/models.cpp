@@ -7,6 +7,8 @@
 #include <iterator>
 #include <string_view>
 
+#include "plugins/shared/analysis/evidence/statistics.h"
+
 namespace atalaya::phases {
 namespace {
 
@@ -19,15 +21,6 @@ constexpr size_t kMaxInputs = 60;
 // Maximum ratio of two held-out errors at which the smaller one is clearly better: with 15 observations, an error is known to a
 // third.
 constexpr double kClearlyBetter = 0.5;
-
-double correlation(const std::vector<double> &a, const std::vector<double> &b) {
-  Moments ma, mb;
-  for (size_t i = 0; i < a.size(); ++i) ma.add(a[i]), mb.add(b[i]);
-  double product = 0;
-  for (size_t i = 0; i < a.size(); ++i) product += (a[i] - ma.mean) * (b[i] - mb.mean);
-  const double norm = std::sqrt(ma.squares * mb.squares);
-  return norm > 0 ? product / norm : 0;
-}
 
 double value_at(const Features &features, const std::string &name) {
   const auto found = features.find(name);
@@ -51,7 +44,8 @@ std::vector<std::string> common_inputs(const std::vector<const Observation *> &r
     if (count < rows.size() && name.find(".threads:") == std::string::npos) continue;
     std::vector<double> column;
     for (const Observation *row : rows) column.push_back(value_at(row->features, name));
-    ranked.emplace_back(-std::abs(correlation(column, output)), name);
+    const double correlation = evidence::correlation(column, output);
+    ranked.emplace_back(std::isfinite(correlation) ? -std::abs(correlation) : 0, name);
   }
   std::sort(ranked.begin(), ranked.end());
   std::vector<std::string> names;

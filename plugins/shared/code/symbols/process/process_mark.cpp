@@ -4,12 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <ctime>
 #include <string>
 
 #include "core/base/files.h"
 #include "core/base/now.h"
+#include "core/base/text/text.h"
 #include "plugins/shared/host/procfs/files.h"
 #include "plugins/shared/host/procfs/process_stat.h"
 
@@ -17,23 +17,6 @@ namespace atalaya::symbols {
 namespace {
 
 using procfs::next_word;
-
-template <class T>
-std::optional<T> number(std::string_view word, int base = 10) {
-  T value{};
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value, base);
-  if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
-  return value;
-}
-
-std::string_view line_of(std::string_view text, std::string_view label) {
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    if (line.starts_with(label)) return line.substr(label.size());
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-  }
-  return {};
-}
 
 std::string path_of(int32_t pid, std::string_view file) {
   return "/proc/" + std::to_string(pid) + "/" + std::string(file);
@@ -65,17 +48,17 @@ int64_t start_time_ns(const ProcessMark &mark) {
 
 std::optional<ProcessStatus> parse_status(std::string_view text) {
   ProcessStatus status;
-  std::string_view users = line_of(text, "Uid:"), groups = line_of(text, "Gid:");
-  std::string_view pids = line_of(text, "NSpid:"), caught = line_of(text, "SigCgt:");
+  std::string_view users = core::line_after(text, "Uid:"), groups = core::line_after(text, "Gid:");
+  std::string_view pids = core::line_after(text, "NSpid:"), caught = core::line_after(text, "SigCgt:");
   next_word(users);
   next_word(groups);
-  const auto user = number<uint32_t>(next_word(users)), group = number<uint32_t>(next_word(groups));
+  const auto user = core::number_from<uint32_t>(next_word(users)), group = core::number_from<uint32_t>(next_word(groups));
   if (!user || !group) return std::nullopt;
   status.user = *user;
   status.group = *group;
   for (std::string_view pid = next_word(pids); !pid.empty(); pid = next_word(pids))
-    status.inner_pid = number<int32_t>(pid).value_or(0);
-  status.caught = number<uint64_t>(next_word(caught), 16).value_or(0);
+    status.inner_pid = core::number_from<int32_t>(pid).value_or(0);
+  status.caught = core::number_from<uint64_t>(next_word(caught), 16).value_or(0);
   return status;
 }
 

@@ -7,8 +7,9 @@
 
 #include <atalaya/plugin.hpp>
 #include <cerrno>
-#include <charconv>
 #include <memory>
+
+#include "core/base/text/text.h"
 
 namespace atalaya::http_server {
 namespace {
@@ -59,10 +60,7 @@ Address parse_address(std::string_view text) {
   } else if (address.host.find(':') != std::string::npos) {
     throw wrong();
   }
-  uint16_t port = 0;
-  const char *const end = address.port.data() + address.port.size();
-  const auto [stop, error] = std::from_chars(address.port.data(), end, port);
-  if (error != std::errc{} || stop != end || address.host.empty()) throw wrong();
+  if (!core::number_from<uint16_t>(address.port) || address.host.empty()) throw wrong();
   return address;
 }
 

@@ -67,9 +67,7 @@ core::Status Tokens::load() {
   if (!text) return core::Error{text.error()};
   std::vector<std::string> tokens;
   for (std::string_view rest = *text; !rest.empty();) {
-    const size_t end = std::min(rest.find('\n'), rest.size());
-    const std::string_view line = core::trimmed(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+    const std::string_view line = core::trimmed(core::cut_at(rest, '\n'));
     if (!line.empty() && !line.starts_with('#')) tokens.emplace_back(line);
   }
   if (tokens.empty()) return core::Error{path_ + ": no token; write one per line"};

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <optional>
 
-#include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
 
 namespace atalaya::store {
 namespace {
@@ -117,14 +117,14 @@ const Tags &EntityTags::read(const Row &row, int first) {
 
 std::optional<std::string> exact_texts(const std::vector<std::string> &patterns) {
   if (patterns.empty()) return std::nullopt;
-  std::string texts = "[";
+  core::JsonWriter texts;
+  texts.list();
   for (const std::string &pattern : patterns) {
     const auto matcher = io::Matcher::parse(pattern);
     if (!matcher || !matcher.value().exact()) return std::nullopt;
-    if (texts.size() > 1) texts += ',';
-    core::append_json_string(texts, matcher.value().exact_text());
+    texts.text(matcher.value().exact_text());
   }
-  return texts + "]";
+  return texts.end_list().take();
 }
 
 // Of jobs there are millions of entities that have spans only.

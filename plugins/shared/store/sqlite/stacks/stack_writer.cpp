@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
 
 namespace atalaya::store {
 namespace {
@@ -91,18 +91,16 @@ bool StackWriter::merge(const std::vector<Change> &changes) {
 
 void StackWriter::write(const Place &place) {
   if (merged_.empty()) return remove_.run(place.window, place.entity, place.field);
-  text_ = '{';
+  text_.clear();
+  core::JsonWriter json(text_);
+  json.object();
   for (const auto &[node, number] : merged_) {
-    text_ += text_.size() > 1 ? ",\"" : "\"";
-    core::append_integer(text_, node);
-    text_ += "\":";
-    if (number.is_count) {
-      core::append_integer(text_, number.count);
-    } else {
-      core::append_real(text_, number.real);
-    }
+    if (json.key(node); number.is_count)
+      json.integer(number.count);
+    else
+      json.real(number.real);
   }
-  text_ += '}';
+  json.end_object();
   put_.run(place.window, place.entity, place.field, std::string_view(text_));
 }
 

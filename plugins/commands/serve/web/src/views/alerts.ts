@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Alerts and anomalies of the window, open ones first.
-import { exactly } from "../api";
-import { Card } from "../card";
-import { h } from "../dom";
-import { ExplainCard } from "../explain_card";
-import { simple_table } from "../simple_table";
-import { fields_text, span_name, tags_text } from "../span_list";
-import { current, visit, window_span } from "../state";
-import { duration_text, moment_text, now } from "../time";
-import type { Info, StoredSpan } from "../types";
+import { exactly } from "../data/api";
+import { Card } from "../parts/card";
+import { h } from "../parts/dom";
+import { ExplainCard } from "../parts/explain_card";
+import { simple_table } from "../parts/simple_table";
+import { fields_text, span_name, tags_text } from "../parts/span_list";
+import { current, visit, window_span } from "../data/state";
+import { duration_text, moment_text, now } from "../data/time";
+import type { Info, StoredSpan } from "../data/types";
 import type { View } from "../view";
 
 // The texts of an alert have columns of their own.

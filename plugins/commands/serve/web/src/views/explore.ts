@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Charts and flame graphs of one window next to each other. One drag retimes all of them.
-import { ChartCard } from "../chart_card";
-import { choice, h, press, select } from "../dom";
-import { named_times } from "../experiments";
-import { FlameCard } from "../flame";
-import { kFirstPanels, panel_of_text, spec_of, text_of_panel, type Panel } from "../panel";
-import { PanelEditor } from "../panel_editor";
-import { compare as compare_with, current, go, own, window_span } from "../state";
-import { span_text } from "../time";
-import type { Info } from "../types";
+import { ChartCard } from "../charts/chart_card";
+import { choice, h, press, select } from "../parts/dom";
+import { named_times } from "../data/experiments";
+import { FlameCard } from "../charts/flame";
+import { kFirstPanels, panel_of_text, spec_of, text_of_panel, type Panel } from "../parts/panel";
+import { PanelEditor } from "../parts/panel_editor";
+import { compare as compare_with, current, go, own, window_span } from "../data/state";
+import { span_text } from "../data/time";
+import type { Info } from "../data/types";
 import type { View } from "../view";
 
 const kHeights = { small: 110, medium: 180, large: 320 };

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Traffic between processes, commands, containers or hosts: the graph of `atalaya graph`, and its table of senders and receivers.
-import { exactly } from "../api";
-import { Card } from "../card";
-import { heat_colour } from "../colours";
-import { h, replace, select } from "../dom";
-import { simple_table } from "../simple_table";
-import { current, go, own, window_span } from "../state";
-import { svg_element } from "../svg";
-import type { Info, Matrix, Traffic } from "../types";
-import { share_text, value_text } from "../units";
+import { exactly } from "../data/api";
+import { Card } from "../parts/card";
+import { heat_colour } from "../charts/colours";
+import { h, replace, select } from "../parts/dom";
+import { simple_table } from "../parts/simple_table";
+import { current, go, own, window_span } from "../data/state";
+import { svg_element } from "../charts/svg";
+import type { Info, Matrix, Traffic } from "../data/types";
+import { share_text, value_text } from "../data/units";
 import type { View } from "../view";
 
 const kBy = [["process", "processes"], ["command", "commands"], ["container", "containers"], ["host", "hosts"]] as const;

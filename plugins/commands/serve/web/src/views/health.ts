@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The agent: its ledger, queues and losses, and each feature that is off with the way to turn it on.
-import { Card } from "../card";
-import { h } from "../dom";
-import { features_of, status_of, troubles, type Feature, type Stage } from "../health_facts";
-import { simple_table } from "../simple_table";
-import { duration_text } from "../time";
-import type { Doctor, Health, Info } from "../types";
-import { count_text, value_text } from "../units";
+import { Card } from "../parts/card";
+import { h } from "../parts/dom";
+import { features_of, status_of, troubles, type Feature, type Stage } from "../data/health_facts";
+import { simple_table } from "../parts/simple_table";
+import { duration_text } from "../data/time";
+import type { Doctor, Health, Info } from "../data/types";
+import { count_text, value_text } from "../data/units";
 import type { View } from "../view";
 
 const kNumbers = [["in", "in"], ["created", "created"], ["out", "out"], ["dropped", "dropped"], ["merged", "merged"], ["dead_letter", "dead letters"], ["queued", "queued"], ["spooled", "spooled"], ["errors", "errors"], ["gaps", "gaps"]] as const;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jobs: tasks and their sub-phases on a time line, the flame graph and the waits of a task, the critical path, five grades of speed, slow tasks per
 // node, findings with evidence.
-import { exactly } from "../api";
-import { Card } from "../card";
-import { grade_colour } from "../colours";
-import { h, replace, s, select } from "../dom";
-import { FlameCard } from "../flame";
-import { Lanes, type Bar } from "../lanes";
-import { simple_table } from "../simple_table";
-import { current, go, own, visit, window_span } from "../state";
-import { clock_text, duration_text, moment_text, now } from "../time";
-import type { CriticalPath, Info, Job, JobDetail, Task, TaskWaits } from "../types";
-import { value_text } from "../units";
+import { exactly } from "../data/api";
+import { Card } from "../parts/card";
+import { grade_colour } from "../charts/colours";
+import { h, replace, s, select } from "../parts/dom";
+import { FlameCard } from "../charts/flame";
+import { Lanes, type Bar } from "../charts/lanes";
+import { simple_table } from "../parts/simple_table";
+import { current, go, own, visit, window_span } from "../data/state";
+import { clock_text, duration_text, moment_text, now } from "../data/time";
+import type { CriticalPath, Info, Job, JobDetail, Task, TaskWaits } from "../data/types";
+import { value_text } from "../data/units";
 import type { View } from "../view";
 
 // Of speed, 1 to 5.

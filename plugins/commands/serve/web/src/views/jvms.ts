@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The JVMs that report, their common rate, the functions with most time, and the trace of one.
-import { exactly } from "../api";
-import { Card } from "../card";
-import { h } from "../dom";
-import { open_process } from "../process_table";
-import { simple_table } from "../simple_table";
-import { current, go, own, window_span } from "../state";
-import type { Info, Jvms } from "../types";
-import { digits, share_text, value_text } from "../units";
+import { exactly } from "../data/api";
+import { Card } from "../parts/card";
+import { h } from "../parts/dom";
+import { open_process } from "../parts/process_table";
+import { simple_table } from "../parts/simple_table";
+import { current, go, own, window_span } from "../data/state";
+import type { Info, Jvms } from "../data/types";
+import { digits, share_text, value_text } from "../data/units";
 import type { View } from "../view";
 
 export function make_jvms(_info: Info): View {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first view: the resources of the host by process, the top processes of the window, what is abnormal, the agent's health.
-import { address, exactly, get } from "../api";
-import { Card } from "../card";
-import { ChartCard, type Spec } from "../chart_card";
-import { h } from "../dom";
-import { ExplainCard } from "../explain_card";
-import { status_of, troubles } from "../health_facts";
-import { open_process, process_columns } from "../process_table";
-import { changed, address_of, current, window_span } from "../state";
-import { spans_list } from "../span_list";
-import { Table } from "../table";
-import { duration_text, span_text } from "../time";
-import type { Health, Info, Processes, ProcessRow, StoredSpan } from "../types";
+import { address, exactly, get } from "../data/api";
+import { Card } from "../parts/card";
+import { ChartCard, type Spec } from "../charts/chart_card";
+import { h } from "../parts/dom";
+import { ExplainCard } from "../parts/explain_card";
+import { status_of, troubles } from "../data/health_facts";
+import { open_process, process_columns } from "../parts/process_table";
+import { changed, address_of, current, window_span } from "../data/state";
+import { spans_list } from "../parts/span_list";
+import { Table } from "../parts/table";
+import { duration_text, span_text } from "../data/time";
+import type { Health, Info, Processes, ProcessRow, StoredSpan } from "../data/types";
 import type { View } from "../view";
 
 const kShown = 8, kRows = 15;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Phases of processes and tasks as lanes.
-import { exactly } from "../api";
-import { Card } from "../card";
-import { h, select, replace } from "../dom";
-import { Lanes } from "../lanes";
-import { span_name, tags_text } from "../span_list";
-import { current, go, own, window_span } from "../state";
-import type { Info, StoredSpan } from "../types";
+import { exactly } from "../data/api";
+import { Card } from "../parts/card";
+import { h, select, replace } from "../parts/dom";
+import { Lanes } from "../charts/lanes";
+import { span_name, tags_text } from "../parts/span_list";
+import { current, go, own, window_span } from "../data/state";
+import type { Info, StoredSpan } from "../data/types";
 import type { View } from "../view";
 
 const kLanes = [["process", "process"], ["host", "host"], ["task", "task"], ["phase", "phase"]] as const;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything about one process in the window: CPU, memory, disk, network, collections, stacks, flows, energy, phases.
-import { exactly } from "../api";
-import { Card } from "../card";
-import { ChartCard, type Ask, type Spec } from "../chart_card";
-import { colour_of } from "../colours";
-import { h } from "../dom";
-import { FlameCard } from "../flame";
-import { Lanes } from "../lanes";
-import { span_name, tags_text } from "../span_list";
-import { address_of, changed, own, window_span } from "../state";
-import type { Info, Process } from "../types";
+import { exactly } from "../data/api";
+import { Card } from "../parts/card";
+import { ChartCard, type Ask, type Spec } from "../charts/chart_card";
+import { colour_of } from "../charts/colours";
+import { h } from "../parts/dom";
+import { FlameCard } from "../charts/flame";
+import { Lanes } from "../charts/lanes";
+import { span_name, tags_text } from "../parts/span_list";
+import { address_of, changed, own, window_span } from "../data/state";
+import type { Info, Process } from "../data/types";
 import type { View } from "../view";
 
 interface Family extends Omit<Spec, "asks" | "hint"> {

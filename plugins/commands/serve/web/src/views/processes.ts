@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // All processes of the window, as `top` would have shown them. A click opens everything about one.
-import { exactly } from "../api";
-import { Card } from "../card";
-import { h } from "../dom";
-import { open_process, process_columns } from "../process_table";
-import { current, go, own, window_span } from "../state";
-import { Table } from "../table";
-import { duration_text, span_text } from "../time";
-import type { Info, Processes, ProcessRow } from "../types";
+import { exactly } from "../data/api";
+import { Card } from "../parts/card";
+import { h } from "../parts/dom";
+import { open_process, process_columns } from "../parts/process_table";
+import { current, go, own, window_span } from "../data/state";
+import { Table } from "../parts/table";
+import { duration_text, span_text } from "../data/time";
+import type { Info, Processes, ProcessRow } from "../data/types";
 import type { View } from "../view";
 
 const kMaxRows = 10_000, kTypingMs = 250;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Spans on a time line, one lane per name: phases, tasks, alerts. Spans of one lane that overlap get rows below each other.
 import { colour_of } from "./colours";
-import { h, s } from "./dom";
-import { choose } from "./state";
-import { mark_texts, moment_text, duration_text, time_marks } from "./time";
-import type { Span } from "./types";
+import { h, s } from "../parts/dom";
+import { choose } from "../data/state";
+import { mark_texts, moment_text, duration_text, time_marks } from "../data/time";
+import type { Span } from "../data/types";
 
 export interface Bar {
   lane: string;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The question for the token of a server that requires one.
-import { h } from "./dom";
+import { h } from "../parts/dom";
 
 export async function ask_for_token(): Promise<string> {
   const field = h("input", { type: "password", "aria-label": "Token", autocomplete: "off", required: true });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A table of any number of rows, of which only those in sight are elements. Arrow keys move, Enter opens, header cells sort.
 import { h, new_id } from "./dom";
-import { colour_of } from "./colours";
+import { colour_of } from "../charts/colours";
 
 export interface TableColumn<Row> {
   name: string;

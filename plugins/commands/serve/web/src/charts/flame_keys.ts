@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A flame graph by keys: up and down to callers and callees, left and right to neighbours, Enter zooms, Escape resets.
-import { announce } from "./dom";
+import { announce } from "../parts/dom";
 
 interface Frame {
   group: Element;

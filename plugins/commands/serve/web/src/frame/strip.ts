@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The time line above all views: the CPU of the hosts over the whole range, and the chosen window as a part of it. Drag to choose,
 // drag the part to move it, drag an end or use the arrow keys to change it.
-import { address, exactly, get } from "./api";
-import { known_of } from "./catalogue";
-import { announce, h, s } from "./dom";
-import { choose, compare, current, go, outer, window_span } from "./state";
-import { mark_texts, moment_text, span_text, time_marks } from "./time";
-import type { SeriesAnswer, Span } from "./types";
+import { address, exactly, get } from "../data/api";
+import { known_of } from "../data/catalogue";
+import { announce, h, s } from "../parts/dom";
+import { choose, compare, current, go, outer, window_span } from "../data/state";
+import { mark_texts, moment_text, span_text, time_marks } from "../data/time";
+import type { SeriesAnswer, Span } from "../data/types";
 
 const kHeight = 44;
 type Grip = "from" | "to" | "both" | "new";

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A card with the flame graph of the window: the image and the behaviour of `atalaya flamegraph`.
-import "../../../../shared/analysis/flamegraph/picture/picture.css";
-import { attach } from "../../../../shared/analysis/flamegraph/picture/picture.js";
-import { exactly } from "./api";
-import { Card } from "./card";
-import { h, replace, select } from "./dom";
+import "../../../../../shared/analysis/flamegraph/picture/picture.css";
+import { attach } from "../../../../../shared/analysis/flamegraph/picture/picture.js";
+import { exactly } from "../data/api";
+import { Card } from "../parts/card";
+import { h, replace, select } from "../parts/dom";
 import { add_flame_keys } from "./flame_keys";
-import { current, go, own, window_span } from "./state";
+import { current, go, own, window_span } from "../data/state";
 import { svg_element } from "./svg";
-import { span_text } from "./time";
-import type { Flamegraph, Span } from "./types";
+import { span_text } from "../data/time";
+import type { Flamegraph, Span } from "../data/types";
 
 export interface Target {
   host?: string;

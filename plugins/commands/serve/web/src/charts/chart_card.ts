@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A card with a chart of queries. Each query is one request; the server aggregates, and the page draws.
 import uPlot from "uplot";
-import { address, exactly, get, type Query } from "./api";
-import { known_of } from "./catalogue";
-import { Card, hint_element, type Hint } from "./card";
+import { address, exactly, get, type Query } from "../data/api";
+import { known_of } from "../data/catalogue";
+import { Card, hint_element, type Hint } from "../parts/card";
 import { Chart, type Line } from "./chart";
-import { h } from "./dom";
+import { h } from "../parts/dom";
 import { with_gaps } from "./gaps";
-import { current, window_span } from "./state";
-import type { Series, SeriesAnswer } from "./types";
-import { unit_text } from "./units";
+import { current, window_span } from "../data/state";
+import type { Series, SeriesAnswer } from "../data/types";
+import { unit_text } from "../data/units";
 
 export interface Ask {
   metrics: string[];       // the server adds them up

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One panel of Explore as it is in the address: metrics, filters, grouping, aggregation, downsampling.
-import type { Ask, Spec } from "./chart_card";
+import type { Ask, Spec } from "../charts/chart_card";
 
 export interface Panel {
   metrics: string[];

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The controls above all views: host, range, window, live, experiments, theme, help.
-import { announce, h, replace, select } from "./dom";
-import { named_times } from "./experiments";
-import { current, go, kRanges, moves, outer, refresh, shift, visit, choose, widen, window_span } from "./state";
+import { announce, h, replace, select } from "../parts/dom";
+import { named_times } from "../data/experiments";
+import { current, go, kRanges, moves, outer, refresh, shift, visit, choose, widen, window_span } from "../data/state";
 import { next_theme, theme } from "./theme";
-import { duration_text, moment_of, moment_text, now, span_text, zone_text } from "./time";
-import type { Info } from "./types";
+import { duration_text, moment_of, moment_text, now, span_text, zone_text } from "../data/time";
+import type { Info } from "../data/types";
 
 const kNames: Record<string, string> = { "5m": "5 minutes", "15m": "15 minutes", "1h": "1 hour", "6h": "6 hours", "24h": "24 hours", "7d": "7 days" };
 

@@ -6,12 +6,12 @@ import { area_path } from "./area_path";
 import { Legend } from "./legend";
 import { add_keys } from "./chart_keys";
 import { colour_at, colour_of, rest_colour } from "./colours";
-import { h } from "./dom";
-import { choose, compare } from "./state";
-import { is_dark } from "./theme";
-import { mark_texts, moment_text, time_marks } from "./time";
-import type { Span } from "./types";
-import { axis_steps, value_text } from "./units";
+import { h } from "../parts/dom";
+import { choose, compare } from "../data/state";
+import { is_dark } from "../frame/theme";
+import { mark_texts, moment_text, time_marks } from "../data/time";
+import type { Span } from "../data/types";
+import { axis_steps, value_text } from "../data/units";
 
 export interface Line {
   name: string;

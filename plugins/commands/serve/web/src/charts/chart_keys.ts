@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A chart by keys: arrows read values, with Shift they select, Enter zooms to the selection.
 import type uPlot from "uplot";
-import { announce } from "./dom";
-import { choose } from "./state";
+import { announce } from "../parts/dom";
+import { choose } from "../data/state";
 
 export function add_keys(root: HTMLElement, plot_of: () => uPlot | null, readout: (i: number) => string): void {
   let at = -1;      // the index of the cursor

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What changed in the window against the time before it, on request: the findings of `explain`.
-import { exactly } from "./api";
+import { exactly } from "../data/api";
 import { Card } from "./card";
 import { h } from "./dom";
-import { current, moves, window_span } from "./state";
-import { moment_text, span_text } from "./time";
-import type { Explanation, Finding } from "./types";
+import { current, moves, window_span } from "../data/state";
+import { moment_text, span_text } from "../data/time";
+import type { Explanation, Finding } from "../data/types";
 
 function amount(value: number, unit: string): string {
   return `${value > 0 ? "+" : ""}${Number(value.toPrecision(3))} ${unit}`;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The help: keys and hints.
-import { h } from "./dom";
+import { h } from "../parts/dom";
 
 const kKeys: [string, string][] = [
   ["1 to 9", "Open a view"],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A framed part of a view: title, tools, body; with the states loading, failed and empty.
-import { aborted, address, get, text_of, type Query } from "./api";
+import { aborted, address, get, text_of, type Query } from "../data/api";
 import { h, new_id, replace, type Child } from "./dom";
 
 export interface Hint {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The columns of tables of processes, and the way to the page of one.
-import { go } from "./state";
+import { go } from "../data/state";
 import type { TableColumn } from "./table";
-import type { Processes, ProcessRow } from "./types";
-import { value_text } from "./units";
+import type { Processes, ProcessRow } from "../data/types";
+import { value_text } from "../data/units";
 
 const kBars = new Set(["%", "MiBy", "MiBy/s", "Mibit/s", "By/s"]);  // units of which a part of the largest says something
 

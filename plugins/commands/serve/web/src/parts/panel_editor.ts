@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The controls of one panel of Explore. Each change is a new address.
-import { exactly, get } from "./api";
-import { all_metrics } from "./catalogue";
+import { exactly, get } from "../data/api";
+import { all_metrics } from "../data/catalogue";
 import { combo, matching, type Suggestion } from "./combo";
 import { check, h, replace, select } from "./dom";
 import { kAggregates, kEvery, type Panel } from "./panel";
-import { window_span } from "./state";
-import type { TagValues } from "./types";
+import { window_span } from "../data/state";
+import type { TagValues } from "../data/types";
 
 const tag_cache = new Map<string, Promise<TagValues>>();
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names, colours and values of the series of a chart. A click or Enter hides one.
-import { at_next_frame, h } from "./dom";
+import { at_next_frame, h } from "../parts/dom";
 
 interface Entry {
   name: string;

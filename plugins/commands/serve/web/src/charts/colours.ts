@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Colours of series. Okabe and Ito's, which colour-blind readers can distinguish; then lighter and darker ones of the same hues. A
 // name keeps its colour in all charts, tables and views, also after a reload.
-import { is_dark } from "./theme";
+import { is_dark } from "../frame/theme";
 
 const kLight = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b5a300", "#7a5ea8"];
 const kDark = ["#4aa3df", "#f0b23c", "#2fc79a", "#dd98bf", "#8cd0f5", "#f08a4b", "#e8dc5a", "#ab93d6"];

@@ -2,9 +2,9 @@
 // Keys of the whole page. Fields and parts with their own keys come first.
 import { toggle_live, type Header } from "./header";
 import type { Help } from "./help";
-import { go, refresh, shift, widen } from "./state";
-import type { Page } from "./view";
-import { compare_with_before } from "./views/explore";
+import { go, refresh, shift, widen } from "../data/state";
+import type { Page } from "../view";
+import { compare_with_before } from "../views/explore";
 
 function typing(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && (target.closest("input, select, textarea, dialog") !== null || target.isContentEditable);

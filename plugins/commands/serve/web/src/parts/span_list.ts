@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Anomalies and alerts as a list; a click shows the window of one.
 import { h } from "./dom";
-import { visit } from "./state";
-import { duration_text, moment_text, now } from "./time";
-import type { StoredSpan } from "./types";
-import { value_text } from "./units";
+import { visit } from "../data/state";
+import { duration_text, moment_text, now } from "../data/time";
+import type { StoredSpan } from "../data/types";
+import { value_text } from "../data/units";
 
 // Spans of phases are all named "phase", those of alerts "alert": their tag has the name.
 export function span_name(span: StoredSpan): string {
