@@ -2,6 +2,7 @@
 #include "core/base/files.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,6 +29,11 @@ std::string first_folder(const std::string &list) {
 void Descriptor::reset() {
   if (fd_ >= 0) ::close(fd_);
   fd_ = -1;
+}
+
+bool is_within_file_limit(int fd, unsigned percent) {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_NOFILE, &limit) != 0 || static_cast<rlim_t>(fd) < limit.rlim_cur / 100 * percent;
 }
 
 bool is_at(int fd, const std::string &path) {

@@ -34,6 +34,10 @@ class Descriptor {
   int fd_ = -1;
 };
 
+// Whether the number of an open file is in the lower `percent` of those that RLIMIT_NOFILE allows. The kernel gives the lowest free
+// number, so that all parts of a process that close higher ones share one budget, and the rest is left for others.
+bool is_within_file_limit(int fd, unsigned percent);
+
 // Whether `path` still names the open file or folder `fd`: false if that was removed, moved or replaced.
 bool is_at(int fd, const std::string &path);
 

@@ -108,6 +108,7 @@ constexpr Fault kFaults[] = {
     {"deaf", [](const std::string &, Host) { block_signals(), hang(); }},
     {"stdout", [](const std::string &, Host) { talk(); }},
     {"fork", [](const std::string &, Host) { fork_sleepers(), crash(); }},
+    {"sleepers", [](const std::string &, Host) { fork_sleepers(), hang(); }},
     {"twice", [](const std::string &, Host) { static_cast<void>(::fork() == 0); }},  // both continue
     {"close", [](const std::string &fd, Host) { fd.empty() ? close_from(3, 1023) : close_from(std::stoi(fd), std::stoi(fd)); }},
     {"open", [](const std::string &path, Host) { static_cast<void>(::open(path.c_str(), O_RDONLY | O_CLOEXEC)); }},

@@ -69,11 +69,12 @@ class Metronome:
 
 def children(agent):
     """Processes of isolated components of this agent, by the launcher's children."""
-    launchers = subprocess.run(["pgrep", "-P", str(agent.process.pid)], capture_output=True, text=True).stdout.split()
-    pids = []
-    for launcher in launchers:
-        pids += subprocess.run(["pgrep", "-P", launcher], capture_output=True, text=True).stdout.split()
-    return [int(pid) for pid in pids]
+    launchers = children_of([agent.process.pid])
+    return children_of(launchers) if launchers else []
+
+
+def children_of(pids):
+    return [int(pid) for pid in subprocess.run(["pgrep", "-P", ",".join(map(str, pids))], capture_output=True, text=True).stdout.split()]
 
 
 def state(pid):
@@ -344,12 +345,15 @@ class Faults(IsolationCase):
         agent = self.start(f"""a.pipeline "bad" {{ every = "200ms", a.source.faulty {{ trouble = "{self.path("trouble")}" }},
             a.sink.faulty {{}} }}""")
         agent.wait_status(lambda status: agent.row("bad", "sink faulty", status)["out"] > 0)
-        self.trouble("hang")
-        agent.wait_status(lambda status: not os.path.exists(self.path("trouble")))
+        self.trouble("sleepers")
         family = children(agent)
         self.assertEqual(len(family), 2)
+        until = time.monotonic() + PATIENCE
+        while len(sleepers := children_of(family)) < 5:
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.02)
         agent.kill()
-        self.wait_gone(family)
+        self.wait_gone(family + sleepers)
 
     def test_without_its_launcher_it_continues_and_reports_it(self):
         agent = self.start(f"""a.pipeline "bad" {{ every = "200ms", a.source.faulty {{ trouble = "{self.path("trouble")}" }},

@@ -163,9 +163,21 @@ class LauncherProcess {
     return pids;
   }
 
+  // Leaves no process behind: those that left the group of their child come to us, the subreaper, when their parent ends.
   int end() {
+    constexpr int64_t kPatience_ns = 2'000'000'000;  // a process in uninterruptible sleep ends later
+    constexpr timespec kBetween{0, 10'000'000};
     for (Kept &child : children_) kill_group(child.pid);
     for (Kept &child : children_) child.errors.end(monotonic());
+    sigset_t deaths;
+    ::sigemptyset(&deaths);
+    ::sigaddset(&deaths, SIGCHLD);
+    for (const int64_t begin = monotonic(); monotonic() - begin < kPatience_ns;) {
+      for (const pid_t pid : own_children()) ::kill(pid, SIGKILL);
+      const pid_t ended = ::waitpid(-1, nullptr, WNOHANG);
+      if (ended < 0) break;
+      if (ended == 0) ::sigtimedwait(&deaths, nullptr, &kBetween);
+    }
     return 0;
   }
 

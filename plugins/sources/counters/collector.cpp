@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/sources/counters/collector.h"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,12 +14,6 @@ namespace {
 
 constexpr int kAllCores = -1;
 constexpr int64_t kCgroupDepth = 64;
-
-// The other half is for sinks, stores and sockets.
-size_t default_max_events() {
-  rlimit limit{};
-  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? static_cast<size_t>(limit.rlim_cur / 2) : 512;
-}
 
 Slots slots_of(const Groups &groups) {
   Slots slots;
@@ -56,7 +49,7 @@ Collector::Collector(Host host, Options options, PerfCalls &calls)
       cgroup_(host.intern("cgroup")),
       pid_(host.intern("pid")),
       process_(host.intern("process")),
-      opener_(calls, options_.max_events > 0 ? options_.max_events : default_max_events(), options_.kernel) {
+      opener_(calls, options_.max_events, options_.kernel) {
   intern(host, kHostMetrics, host_ids_);
   intern(host, kCgroupMetrics, cgroup_ids_);
   intern(host, kProcessMetrics, process_ids_);

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -30,7 +31,7 @@ struct Options {
   Groups groups = Groups().set();
   io::MatcherList processes, cgroups;  // empty: none
   size_t max_processes = 50, max_cgroups = 50;
-  size_t max_events = 0;  // maximum open descriptors; 0: half of the process's limit
+  size_t max_events = std::numeric_limits<size_t>::max();  // maximum open descriptors
 };
 
 class Collector {

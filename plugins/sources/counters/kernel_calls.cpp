@@ -4,17 +4,23 @@
 
 #include <cerrno>
 
+#include "core/base/files.h"
 #include "plugins/sources/counters/perf_calls.h"
 
 namespace atalaya::counters {
 namespace {
+
+constexpr unsigned kFilePercent = 75;  // the rest is for sinks, stores and sockets
 
 class KernelCalls final : public PerfCalls {
  public:
   int open(const perf_event_attr &attributes, const Place &place, int leader) override {
     const unsigned long flags = PERF_FLAG_FD_CLOEXEC | (place.cgroup ? PERF_FLAG_PID_CGROUP : 0UL);
     const long event = ::syscall(SYS_perf_event_open, &attributes, place.pid, place.cpu, leader, flags);
-    return event < 0 ? -errno : static_cast<int>(event);
+    if (event < 0) return -errno;
+    if (core::is_within_file_limit(static_cast<int>(event), kFilePercent)) return static_cast<int>(event);
+    ::close(static_cast<int>(event));
+    return -EMFILE;
   }
   ssize_t read(int event, std::span<uint64_t> words) override {
     for (;;) {

@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,18 +16,13 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kFileNames = {"/stat", "/schedstat", "/io", "/io", "/status"};
 constexpr int kIoAttempts = 3;
+constexpr unsigned kKeptFilePercent = 50;  // of the limit of open files; the others are for sinks, stores and other sources
 
 bool has_ended(int error) {
   return error == ENOENT || error == ESRCH;
 }
 
 }  // namespace
-
-size_t default_kept_files() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
-  return static_cast<size_t>(std::min<rlim_t>(limit.rlim_cur, 1'000'000) / 2);
-}
 
 int ProcessReader::open() {
   folder_ = procfs::open_root(options_.root, "proc");
@@ -179,19 +173,12 @@ procfs::FileText ProcessReader::read_file(int32_t pid, ProcessState &state, File
   const procfs::FileText text = procfs::read_once(opened.get(), buffer_);
   // First come, first kept: each pass reads all processes in order, so evicting the least recently used descriptor would always
   // evict the next one needed.
-  if (text.ok() && kept_files_ < options_.max_kept_files) {
-    descriptor = std::move(opened);
-    ++kept_files_;
-  }
+  if (text.ok() && core::is_within_file_limit(opened.get(), kKeptFilePercent)) descriptor = std::move(opened);
   return text;
 }
 
 void ProcessReader::close(ProcessState &state) {
-  for (core::Descriptor &file : state.files) {
-    if (!file) continue;
-    file.reset();
-    --kept_files_;
-  }
+  for (core::Descriptor &file : state.files) file.reset();
 }
 
 void ProcessReader::forget_ended() {

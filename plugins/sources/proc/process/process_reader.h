@@ -19,12 +19,8 @@ namespace atalaya::proc {
 struct ReaderOptions {
   std::string root = "/";
   uint64_t ticks_per_second = 100;
-  size_t max_kept_files = 0;       // descriptors that may stay open between passes
   std::function<int64_t()> clock;  // returns the monotonic time in ns
 };
-
-// Half of the limit of open files: the other half is for sinks and stores.
-size_t default_kept_files();
 
 class ProcessReader {
  public:
@@ -48,7 +44,6 @@ class ProcessReader {
   bool uptime(uint64_t &ns);
 
   const Errors &errors() const { return errors_; }
-  size_t kept_files() const { return kept_files_; }
 
  private:
   enum File : size_t { kStat, kSchedstat, kIo, kThreadIo, kStatus, kFiles };
@@ -85,7 +80,6 @@ class ProcessReader {
   core::Descriptor uptime_;
   std::unordered_map<int32_t, ProcessState> states_;
   std::vector<int32_t> pids_;
-  size_t kept_files_ = 0;
   size_t seen_ = 0;  // processes read in this pass
   uint64_t pass_ = 0;
   Errors errors_;

@@ -21,7 +21,6 @@ ReaderOptions reader_options(Host host, const std::string &root) {
   const long ticks = ::sysconf(_SC_CLK_TCK);
   return {.root = root,
           .ticks_per_second = ticks > 0 ? static_cast<uint64_t>(ticks) : 100,
-          .max_kept_files = default_kept_files(),
           .clock = [host] { return host.monotonic(); }};
 }
 
