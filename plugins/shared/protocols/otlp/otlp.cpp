@@ -18,14 +18,8 @@ using protozero::pbf_tag_type;
 using protozero::pbf_writer;
 
 // Field numbers of opentelemetry-proto.
-namespace metric {
-constexpr pbf_tag_type kName = 1, kDescription = 2, kUnit = 3, kGauge = 5, kSum = 7;
-constexpr pbf_tag_type kPoint = 1, kTemporality = 2, kMonotonic = 3;  // Gauge, Sum
-constexpr int32_t kDelta = 1, kCumulative = 2;
-}  // namespace metric
-namespace number {
-constexpr pbf_tag_type kStart = 2, kTime = 3, kAsDouble = 4, kAsInteger = 6, kAttribute = 7;
-}
+namespace metric = otlp::metric;
+namespace number = otlp::number;
 namespace span {
 constexpr pbf_tag_type kTrace = 1, kId = 2, kName = 5, kKind = 6, kStart = 7, kEnd = 8, kAttribute = 9;
 constexpr int32_t kInternal = 1;
@@ -113,24 +107,24 @@ class OtlpMetrics final : public MessageEncoder {
     pbf_writer data(written, temporality == 0 ? metric::kGauge : metric::kSum);
     for (size_t i = first; i < last; ++i) add_point(data, sample, points_[i], mapped, temporality);
     if (temporality != 0) {
-      data.add_enum(metric::kTemporality, temporality);
-      data.add_bool(metric::kMonotonic, true);
+      data.add_enum(otlp::data::kTemporality, temporality);
+      data.add_bool(otlp::data::kMonotonic, true);
     }
     return last;
   }
 
   // 0: no sum.
   static int32_t temporality_of(const Known &known, bool mapped) {
-    if (mapped && known.mapped->shape == OtlpMetric::Shape::amount) return metric::kDelta;
-    if (known.kind == ATALAYA_DELTA) return metric::kDelta;
-    return known.kind == ATALAYA_TOTAL ? metric::kCumulative : 0;
+    if (mapped && known.mapped->shape == OtlpMetric::Shape::amount) return otlp::data::kDelta;
+    if (known.kind == ATALAYA_DELTA) return otlp::data::kDelta;
+    return known.kind == ATALAYA_TOTAL ? otlp::data::kCumulative : 0;
   }
 
   void add_point(pbf_writer &out, const atalaya_sample &sample, const Point &point, bool mapped, int32_t temporality) const {
-    pbf_writer written(out, metric::kPoint);
-    if (temporality == metric::kDelta && sample.duration_ns > 0)
-      written.add_fixed64(number::kStart, static_cast<uint64_t>(sample.time_ns) - static_cast<uint64_t>(sample.duration_ns));
-    written.add_fixed64(number::kTime, static_cast<uint64_t>(sample.time_ns));
+    pbf_writer written(out, otlp::data::kPoint);
+    if (temporality == otlp::data::kDelta && sample.duration_ns > 0)
+      written.add_fixed64(otlp::point::kStart, static_cast<uint64_t>(sample.time_ns) - static_cast<uint64_t>(sample.duration_ns));
+    written.add_fixed64(otlp::point::kTime, static_cast<uint64_t>(sample.time_ns));
     const OtlpMetric *map = mapped ? point.metric->mapped : nullptr;
     const bool exact = map == nullptr || (map->factor == 1 && map->shape == OtlpMetric::Shape::gauge);
     if (point.field->type == ATALAYA_I64 && exact) {

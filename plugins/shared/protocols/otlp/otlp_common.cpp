@@ -16,15 +16,6 @@ namespace {
 using protozero::pbf_tag_type;
 using protozero::pbf_writer;
 
-constexpr pbf_tag_type kResource = 1;                             // ResourceMetrics, ResourceSpans, ResourceProfiles
-constexpr pbf_tag_type kResourceAttribute = 1;                    // Resource
-constexpr pbf_tag_type kScope = 1;                                // ScopeMetrics, ScopeSpans, ScopeProfiles
-constexpr pbf_tag_type kScopeName = 1;                            // InstrumentationScope
-constexpr pbf_tag_type kKey = 1, kAnyValue = 2;                   // KeyValue
-constexpr pbf_tag_type kText = 1, kInteger = 3, kDouble = 4;      // AnyValue
-constexpr pbf_tag_type kPartialSuccess = 1;                       // all responses
-constexpr pbf_tag_type kRejectedPoints = 1, kRejectedReason = 2;  // Export...PartialSuccess
-
 constexpr std::string_view kScopeText = "atalaya";
 
 void add_tag(pbf_writer &out, pbf_tag_type tag, std::string_view name, std::string_view text) {
@@ -49,23 +40,23 @@ void add_text(pbf_writer &out, pbf_tag_type tag, std::string_view text) {
 
 void add_value(pbf_writer &out, pbf_tag_type tag, std::string_view text) {
   pbf_writer value(out, tag);
-  add_text(value, kText, text);
+  add_text(value, any::kText, text);
 }
 
 void add_attribute(pbf_writer &out, pbf_tag_type tag, std::string_view key, std::string_view text) {
   pbf_writer pair(out, tag);
-  add_text(pair, kKey, key);
-  add_value(pair, kAnyValue, text);
+  add_text(pair, pair::kKey, key);
+  add_value(pair, pair::kValue, text);
 }
 
 void add_attribute(pbf_writer &out, pbf_tag_type tag, std::string_view key, const atalaya_field &field) {
   pbf_writer pair(out, tag);
-  add_text(pair, kKey, key);
-  pbf_writer value(pair, kAnyValue);
+  add_text(pair, pair::kKey, key);
+  pbf_writer value(pair, pair::kValue);
   if (field.type == ATALAYA_I64)
-    value.add_int64(kInteger, field.value.i64);
+    value.add_int64(any::kInteger, field.value.i64);
   else
-    value.add_double(kDouble, field.value.f64);
+    value.add_double(any::kDouble, field.value.f64);
 }
 
 std::string hash_bytes(std::string_view text, uint64_t seed) {
@@ -82,11 +73,12 @@ std::string hash_bytes(std::string_view text, uint64_t seed) {
 MessageEncoder::Rejected rejected(std::string_view answer) {
   MessageEncoder::Rejected found;
   try {
-    for (protozero::pbf_reader response(answer.data(), answer.size()); response.next(kPartialSuccess);) {
+    for (protozero::pbf_reader response(answer.data(), answer.size()); response.next(response::kPartialSuccess);) {
       for (protozero::pbf_reader partial = response.get_message(); partial.next();) {
-        if (partial.tag_and_type() == protozero::tag_and_type(kRejectedPoints, protozero::pbf_wire_type::varint)) {
+        if (partial.tag_and_type() == protozero::tag_and_type(response::kRejected, protozero::pbf_wire_type::varint)) {
           found.points = static_cast<uint64_t>(std::max<int64_t>(partial.get_int64(), 0));
-        } else if (partial.tag_and_type() == protozero::tag_and_type(kRejectedReason, protozero::pbf_wire_type::length_delimited)) {
+        } else if (partial.tag_and_type() ==
+                   protozero::tag_and_type(response::kReason, protozero::pbf_wire_type::length_delimited)) {
           found.why = http_client::error_message(partial.get_string());
         } else {
           partial.skip();

@@ -14,13 +14,9 @@
 #include "core/base/sample/name_cache.h"
 #include "plugins/shared/protocols/base/message_encoder.h"
 #include "plugins/shared/protocols/base/stack_sample.h"
+#include "plugins/shared/protocols/otlp/otlp_fields.h"
 
 namespace atalaya::protocols::otlp {
-
-// Field numbers of opentelemetry-proto.
-constexpr protozero::pbf_tag_type kRequestResource = 1;  // of all requests
-constexpr protozero::pbf_tag_type kScopes = 2;           // ResourceMetrics, ResourceSpans, ResourceProfiles
-constexpr protozero::pbf_tag_type kScopeItem = 2;        // ScopeMetrics, ScopeSpans, ScopeProfiles
 
 // Adds a text as valid UTF-8.
 void add_text(protozero::pbf_writer &out, protozero::pbf_tag_type tag, std::string_view text);

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "plugins/shared/protocols/base/numbers.h"
+#include "plugins/shared/protocols/otlp/otlp_fields.h"
 
 namespace atalaya::protocols {
 namespace {
@@ -34,108 +35,111 @@ Message empty_fields() {
 }
 Message any_value_fields();
 Message key_value_fields() {
-  static constexpr Field kFields[] = {{"key", 1, Type::text}, {"value", 2, Type::message, any_value_fields}};
+  static constexpr Field kFields[] = {{"key", otlp::pair::kKey, Type::text},
+                                      {"value", otlp::pair::kValue, Type::message, any_value_fields}};
   return kFields;
 }
 Message array_value_fields() {
-  static constexpr Field kFields[] = {{"values", 1, Type::message, any_value_fields}};
+  static constexpr Field kFields[] = {{"values", otlp::any::kMember, Type::message, any_value_fields}};
   return kFields;
 }
 Message map_value_fields() {
-  static constexpr Field kFields[] = {{"values", 1, Type::message, key_value_fields}};
+  static constexpr Field kFields[] = {{"values", otlp::any::kMember, Type::message, key_value_fields}};
   return kFields;
 }
 // Bytes are Base64 in JSON, and a text for a tag.
 Message any_value_fields() {
-  static constexpr Field kFields[] = {{"stringValue", 1, Type::text},
-                                      {"boolValue", 2, Type::boolean},
-                                      {"intValue", 3, Type::varint},
-                                      {"doubleValue", 4, Type::real},
-                                      {"arrayValue", 5, Type::message, array_value_fields},
-                                      {"kvlistValue", 6, Type::message, map_value_fields},
-                                      {"bytesValue", 1, Type::text}};
+  static constexpr Field kFields[] = {{"stringValue", otlp::any::kText, Type::text},
+                                      {"boolValue", otlp::any::kBoolean, Type::boolean},
+                                      {"intValue", otlp::any::kInteger, Type::varint},
+                                      {"doubleValue", otlp::any::kDouble, Type::real},
+                                      {"arrayValue", otlp::any::kList, Type::message, array_value_fields},
+                                      {"kvlistValue", otlp::any::kMap, Type::message, map_value_fields},
+                                      {"bytesValue", otlp::any::kText, Type::text}};
   return kFields;
 }
 Message number_point_fields() {
-  static constexpr Field kFields[] = {{"startTimeUnixNano", 2, Type::fixed},
-                                      {"timeUnixNano", 3, Type::fixed},
-                                      {"asDouble", 4, Type::real},
-                                      {"exemplars", 5, Type::message, empty_fields},
-                                      {"asInt", 6, Type::fixed},
-                                      {"attributes", 7, Type::message, key_value_fields},
-                                      {"flags", 8, Type::varint}};
+  static constexpr Field kFields[] = {{"startTimeUnixNano", otlp::point::kStart, Type::fixed},
+                                      {"timeUnixNano", otlp::point::kTime, Type::fixed},
+                                      {"asDouble", otlp::number::kAsDouble, Type::real},
+                                      {"exemplars", otlp::number::kExemplars, Type::message, empty_fields},
+                                      {"asInt", otlp::number::kAsInteger, Type::fixed},
+                                      {"attributes", otlp::number::kAttribute, Type::message, key_value_fields},
+                                      {"flags", otlp::number::kFlags, Type::varint}};
   return kFields;
 }
 Message histogram_point_fields() {
-  static constexpr Field kFields[] = {{"startTimeUnixNano", 2, Type::fixed},
-                                      {"timeUnixNano", 3, Type::fixed},
-                                      {"count", 4, Type::fixed},
-                                      {"sum", 5, Type::real},
-                                      {"bucketCounts", 6, Type::fixed},
-                                      {"exemplars", 8, Type::message, empty_fields},
-                                      {"attributes", 9, Type::message, key_value_fields},
-                                      {"flags", 10, Type::varint},
-                                      {"min", 11, Type::real},
-                                      {"max", 12, Type::real}};
+  static constexpr Field kFields[] = {{"startTimeUnixNano", otlp::point::kStart, Type::fixed},
+                                      {"timeUnixNano", otlp::point::kTime, Type::fixed},
+                                      {"count", otlp::point::kCount, Type::fixed},
+                                      {"sum", otlp::point::kSum, Type::real},
+                                      {"bucketCounts", otlp::histogram::kBuckets, Type::fixed},
+                                      {"exemplars", otlp::histogram::kExemplars, Type::message, empty_fields},
+                                      {"attributes", otlp::histogram::kAttribute, Type::message, key_value_fields},
+                                      {"flags", otlp::histogram::kFlags, Type::varint},
+                                      {"min", otlp::histogram::kMinimum, Type::real},
+                                      {"max", otlp::histogram::kMaximum, Type::real}};
   return kFields;
 }
 Message exponential_point_fields() {
-  static constexpr Field kFields[] = {{"attributes", 1, Type::message, key_value_fields},
-                                      {"startTimeUnixNano", 2, Type::fixed},
-                                      {"timeUnixNano", 3, Type::fixed},
-                                      {"count", 4, Type::fixed},
-                                      {"sum", 5, Type::real},
-                                      {"zeroCount", 7, Type::fixed},
-                                      {"positive", 8, Type::message, empty_fields},
-                                      {"negative", 9, Type::message, empty_fields},
-                                      {"flags", 10, Type::varint},
-                                      {"exemplars", 11, Type::message, empty_fields},
-                                      {"min", 12, Type::real},
-                                      {"max", 13, Type::real}};
+  static constexpr Field kFields[] = {{"attributes", otlp::exponential::kAttribute, Type::message, key_value_fields},
+                                      {"startTimeUnixNano", otlp::point::kStart, Type::fixed},
+                                      {"timeUnixNano", otlp::point::kTime, Type::fixed},
+                                      {"count", otlp::point::kCount, Type::fixed},
+                                      {"sum", otlp::point::kSum, Type::real},
+                                      {"zeroCount", otlp::exponential::kZeroCount, Type::fixed},
+                                      {"positive", otlp::exponential::kPositive, Type::message, empty_fields},
+                                      {"negative", otlp::exponential::kNegative, Type::message, empty_fields},
+                                      {"flags", otlp::exponential::kFlags, Type::varint},
+                                      {"exemplars", otlp::exponential::kExemplars, Type::message, empty_fields},
+                                      {"min", otlp::exponential::kMinimum, Type::real},
+                                      {"max", otlp::exponential::kMaximum, Type::real}};
   return kFields;
 }
 Message summary_point_fields() {
-  static constexpr Field kFields[] = {{"startTimeUnixNano", 2, Type::fixed},
-                                      {"timeUnixNano", 3, Type::fixed},
-                                      {"count", 4, Type::fixed},
-                                      {"sum", 5, Type::real},
-                                      {"quantileValues", 6, Type::message, empty_fields},
-                                      {"attributes", 7, Type::message, key_value_fields},
-                                      {"flags", 8, Type::varint}};
+  static constexpr Field kFields[] = {{"startTimeUnixNano", otlp::point::kStart, Type::fixed},
+                                      {"timeUnixNano", otlp::point::kTime, Type::fixed},
+                                      {"count", otlp::point::kCount, Type::fixed},
+                                      {"sum", otlp::point::kSum, Type::real},
+                                      {"quantileValues", otlp::summary::kQuantiles, Type::message, empty_fields},
+                                      {"attributes", otlp::summary::kAttribute, Type::message, key_value_fields},
+                                      {"flags", otlp::summary::kFlags, Type::varint}};
   return kFields;
 }
 template <Message (*Point)()>
 Message data_fields() {
-  static constexpr Field kFields[] = {
-      {"dataPoints", 1, Type::message, Point}, {"aggregationTemporality", 2, Type::varint}, {"isMonotonic", 3, Type::boolean}};
+  static constexpr Field kFields[] = {{"dataPoints", otlp::data::kPoint, Type::message, Point},
+                                      {"aggregationTemporality", otlp::data::kTemporality, Type::varint},
+                                      {"isMonotonic", otlp::data::kMonotonic, Type::boolean}};
   return kFields;
 }
 Message metric_fields() {
-  static constexpr Field kFields[] = {{"name", 1, Type::text},
-                                      {"description", 2, Type::text},
-                                      {"unit", 3, Type::text},
-                                      {"gauge", 5, Type::message, data_fields<number_point_fields>},
-                                      {"sum", 7, Type::message, data_fields<number_point_fields>},
-                                      {"histogram", 9, Type::message, data_fields<histogram_point_fields>},
-                                      {"exponentialHistogram", 10, Type::message, data_fields<exponential_point_fields>},
-                                      {"summary", 11, Type::message, data_fields<summary_point_fields>}};
+  static constexpr Field kFields[] = {
+      {"name", otlp::metric::kName, Type::text},
+      {"description", otlp::metric::kDescription, Type::text},
+      {"unit", otlp::metric::kUnit, Type::text},
+      {"gauge", otlp::metric::kGauge, Type::message, data_fields<number_point_fields>},
+      {"sum", otlp::metric::kSum, Type::message, data_fields<number_point_fields>},
+      {"histogram", otlp::metric::kHistogram, Type::message, data_fields<histogram_point_fields>},
+      {"exponentialHistogram", otlp::metric::kExponential, Type::message, data_fields<exponential_point_fields>},
+      {"summary", otlp::metric::kSummary, Type::message, data_fields<summary_point_fields>}};
   return kFields;
 }
 Message scope_metrics_fields() {
-  static constexpr Field kFields[] = {{"metrics", 2, Type::message, metric_fields}};
+  static constexpr Field kFields[] = {{"metrics", otlp::kScopeItem, Type::message, metric_fields}};
   return kFields;
 }
 Message resource_fields() {
-  static constexpr Field kFields[] = {{"attributes", 1, Type::message, key_value_fields}};
+  static constexpr Field kFields[] = {{"attributes", otlp::kResourceAttribute, Type::message, key_value_fields}};
   return kFields;
 }
 Message resource_metrics_fields() {
-  static constexpr Field kFields[] = {{"resource", 1, Type::message, resource_fields},
-                                      {"scopeMetrics", 2, Type::message, scope_metrics_fields}};
+  static constexpr Field kFields[] = {{"resource", otlp::kResource, Type::message, resource_fields},
+                                      {"scopeMetrics", otlp::kScopes, Type::message, scope_metrics_fields}};
   return kFields;
 }
 Message request_fields() {
-  static constexpr Field kFields[] = {{"resourceMetrics", 1, Type::message, resource_metrics_fields}};
+  static constexpr Field kFields[] = {{"resourceMetrics", otlp::kRequestResource, Type::message, resource_metrics_fields}};
   return kFields;
 }
 

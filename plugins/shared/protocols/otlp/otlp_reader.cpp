@@ -9,7 +9,9 @@
 #include <protozero/pbf_writer.hpp>
 
 #include "core/base/text/json.h"
+#include "plugins/shared/protocols/otlp/otlp_fields.h"
 #include "plugins/shared/protocols/otlp/otlp_json.h"
+#include "plugins/shared/protocols/otlp/otlp_layout.h"
 
 namespace atalaya::protocols {
 namespace {
@@ -22,23 +24,8 @@ constexpr int32_t kUnknownDecimals = 6;   // of metrics whose sender does not de
 constexpr size_t kMaxDeclaration = 4096;  // bytes; longer ones stay unknown
 constexpr size_t kMaxPointTags = 1024;    // of a sample, as of a JSON document
 
-// Field numbers of opentelemetry-proto.
-constexpr pbf_tag_type kRequestResource = 1;
-constexpr pbf_tag_type kResource = 1, kScopes = 2;
-constexpr pbf_tag_type kResourceAttribute = 1;
-constexpr pbf_tag_type kScopeMetric = 2;
-constexpr pbf_tag_type kKey = 1, kAnyValue = 2;
-constexpr pbf_tag_type kText = 1, kBoolean = 2, kInteger = 3, kDouble = 4, kList = 5, kMap = 6, kBytes = 7, kMember = 1;
-constexpr int kMaxDepth = 16;  // of lists and maps in a value
-constexpr pbf_tag_type kName = 1, kDescription = 2, kUnit = 3;
-constexpr pbf_tag_type kGauge = 5, kSum = 7, kHistogram = 9, kExponential = 10, kSummary = 11;
-constexpr pbf_tag_type kPoint = 1, kTemporality = 2, kMonotonic = 3;
-constexpr int32_t kDelta = 1;
-constexpr pbf_tag_type kStart = 2, kTime = 3;
-constexpr pbf_tag_type kAsDouble = 4, kAsInteger = 6, kNumberAttribute = 7;  // NumberDataPoint
-constexpr pbf_tag_type kCount = 4, kSumOfValues = 5;                         // histograms, summary
-constexpr uint32_t kNoValue = 1;                                             // flag: the point has no value
-constexpr pbf_tag_type kPartialSuccess = 1, kRejectedPoints = 1, kRejectedReason = 2;
+constexpr int kMaxDepth = 16;     // of lists and maps in a value
+constexpr uint32_t kNoValue = 1;  // flag: the point has no value
 
 constexpr uint32_t wire(pbf_tag_type tag, pbf_wire_type type) {
   return protozero::tag_and_type(tag, type);
@@ -57,34 +44,6 @@ std::string_view tag_of(std::string_view attribute) {
   return attribute;
 }
 
-// The numbers of the fields that differ between the messages of points, and the parts that are not stored.
-struct Layout {
-  pbf_tag_type attribute, flags;
-  std::string_view left_out;  // their names; the bits of `parts` are the numbers of their fields
-  uint32_t parts;
-};
-
-constexpr uint32_t bits(std::initializer_list<pbf_tag_type> tags) {
-  uint32_t set = 0;
-  for (const pbf_tag_type tag : tags) set |= 1U << tag;
-  return set;
-}
-
-const Layout &layout_of(uint32_t form) {
-  static constexpr Layout kNumberPoint{7, 8, "exemplars", bits({5})};
-  static constexpr Layout kHistogramPoint{9, 10, "buckets, exemplars, minimum and maximum of histograms", bits({6, 8, 11, 12})};
-  static constexpr Layout kExponentialPoint{1, 10, "buckets, exemplars, minimum and maximum of exponential histograms",
-                                            bits({7, 8, 9, 11, 12, 13})};
-  static constexpr Layout kSummaryPoint{7, 8, "quantiles of summaries", bits({6})};
-  if (form == kHistogram) return kHistogramPoint;
-  if (form == kExponential) return kExponentialPoint;
-  return form == kSummary ? kSummaryPoint : kNumberPoint;
-}
-
-bool is_distribution(uint32_t form) {
-  return form == kHistogram || form == kExponential || form == kSummary;
-}
-
 void append_base64(std::string &out, std::string_view bytes) {
   constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   for (size_t i = 0; i < bytes.size(); i += 3) {
@@ -101,10 +60,10 @@ Pair read_pair(std::string_view message) {
   Pair read;
   for (pbf_reader pair(message.data(), message.size()); pair.next();) {
     switch (pair.tag_and_type()) {
-      case wire(kKey, pbf_wire_type::length_delimited):
+      case wire(otlp::pair::kKey, pbf_wire_type::length_delimited):
         read.key = text_of(pair);
         break;
-      case wire(kAnyValue, pbf_wire_type::length_delimited):
+      case wire(otlp::pair::kValue, pbf_wire_type::length_delimited):
         read.value = text_of(pair);
         break;
       default:
@@ -120,7 +79,8 @@ bool append_any(std::string &out, std::string_view message, int depth);
 void append_members(std::string &out, std::string_view message, bool is_map, int depth) {
   out += is_map ? '{' : '[';
   bool first = true;
-  for (pbf_reader list(message.data(), message.size()); list.next(kMember, pbf_wire_type::length_delimited); first = false) {
+  for (pbf_reader list(message.data(), message.size()); list.next(otlp::any::kMember, pbf_wire_type::length_delimited);
+       first = false) {
     if (!first) out += ',';
     std::string_view value = text_of(list);
     if (is_map) {
@@ -146,25 +106,25 @@ bool append_any(std::string &out, std::string_view message, int depth) {
   for (pbf_reader value(message.data(), message.size()); !found && value.next();) {
     found = true;
     switch (value.tag_and_type()) {
-      case wire(kText, pbf_wire_type::length_delimited):
+      case wire(otlp::any::kText, pbf_wire_type::length_delimited):
         append_text(text_of(value));
         break;
-      case wire(kBoolean, pbf_wire_type::varint):
+      case wire(otlp::any::kBoolean, pbf_wire_type::varint):
         out += value.get_bool() ? "true" : "false";
         break;
-      case wire(kInteger, pbf_wire_type::varint):
+      case wire(otlp::any::kInteger, pbf_wire_type::varint):
         core::append_integer(out, value.get_int64());
         break;
-      case wire(kDouble, pbf_wire_type::fixed64):
+      case wire(otlp::any::kDouble, pbf_wire_type::fixed64):
         core::append_number(out, value.get_double());
         break;
-      case wire(kList, pbf_wire_type::length_delimited):
-      case wire(kMap, pbf_wire_type::length_delimited): {
-        const bool is_map = value.tag() == kMap;
+      case wire(otlp::any::kList, pbf_wire_type::length_delimited):
+      case wire(otlp::any::kMap, pbf_wire_type::length_delimited): {
+        const bool is_map = value.tag() == otlp::any::kMap;
         append_members(out, text_of(value), is_map, depth);
         break;
       }
-      case wire(kBytes, pbf_wire_type::length_delimited): {
+      case wire(otlp::any::kBytes, pbf_wire_type::length_delimited): {
         std::string digits;
         append_base64(digits, text_of(value));
         append_text(digits);
@@ -187,7 +147,7 @@ struct OtlpReader::Metric {
   bool agrees = true;  // with the kind that the host knows
   // A sum that may fall is a gauge; its changes are deltas.
   uint32_t kind(uint32_t form) const {
-    if (form == kGauge || (form == kSum && !monotonic && cumulative)) return ATALAYA_GAUGE;
+    if (form == otlp::metric::kGauge || (form == otlp::metric::kSum && !monotonic && cumulative)) return ATALAYA_GAUGE;
     return cumulative ? ATALAYA_TOTAL : ATALAYA_DELTA;
   }
 };
@@ -229,28 +189,28 @@ void OtlpReader::refuse_point(std::string_view why) {
 
 // The attributes become tags of the record.
 OtlpReader::Point OtlpReader::read_point(std::string_view message, uint32_t form) {
-  const Layout &layout = layout_of(form);
-  const bool distribution = is_distribution(form);
+  const otlp::Layout &layout = otlp::layout_of(form);
+  const bool distribution = otlp::is_distribution(form);
   Point read;
   for (pbf_reader point(message.data(), message.size()); point.next();) {
     const uint32_t item = point.tag_and_type();
-    if (item == wire(kStart, pbf_wire_type::fixed64)) {
+    if (item == wire(otlp::point::kStart, pbf_wire_type::fixed64)) {
       read.start = point.get_fixed64();
-    } else if (item == wire(kTime, pbf_wire_type::fixed64)) {
+    } else if (item == wire(otlp::point::kTime, pbf_wire_type::fixed64)) {
       read.time = point.get_fixed64();
     } else if (item == wire(layout.attribute, pbf_wire_type::length_delimited)) {
       add_attribute(text_of(point));
     } else if (item == wire(layout.flags, pbf_wire_type::varint)) {
       read.flags = point.get_uint32();
-    } else if (distribution && item == wire(kCount, pbf_wire_type::fixed64)) {
+    } else if (distribution && item == wire(otlp::point::kCount, pbf_wire_type::fixed64)) {
       read.count = point.get_fixed64();
-    } else if (distribution && item == wire(kSumOfValues, pbf_wire_type::fixed64)) {
+    } else if (distribution && item == wire(otlp::point::kSum, pbf_wire_type::fixed64)) {
       read.sum = point.get_double();
       read.has_sum = true;
-    } else if (!distribution && item == wire(kAsDouble, pbf_wire_type::fixed64)) {
+    } else if (!distribution && item == wire(otlp::number::kAsDouble, pbf_wire_type::fixed64)) {
       read.value.f64 = point.get_double();
       read.has_value = std::isfinite(read.value.f64);
-    } else if (!distribution && item == wire(kAsInteger, pbf_wire_type::fixed64)) {
+    } else if (!distribution && item == wire(otlp::number::kAsInteger, pbf_wire_type::fixed64)) {
       read.value.type = ATALAYA_I64;
       read.value.i64 = point.get_sfixed64();
       read.has_value = true;
@@ -268,7 +228,7 @@ void OtlpReader::point(std::string_view message, const Metric &metric, uint32_t 
   if ((read.flags & kNoValue) != 0) return;  // the series ends
   constexpr auto kLatest = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
   if (!metric.agrees) return refuse_point(kOtherKind);
-  if (is_distribution(form) ? !std::isfinite(read.sum) || read.count > kLatest : !read.has_value)
+  if (otlp::is_distribution(form) ? !std::isfinite(read.sum) || read.count > kLatest : !read.has_value)
     return refuse_point("the point has no finite value");
   if (read.time == 0 || read.time > kLatest || read.start > read.time) return refuse_point("Invalid time");
   record_.kind = ATALAYA_METRICS;
@@ -278,7 +238,7 @@ void OtlpReader::point(std::string_view message, const Metric &metric, uint32_t 
   const bool amount = metric.kind(form) == ATALAYA_DELTA && read.start > 0;
   record_.duration_ns = amount ? static_cast<int64_t>(read.time - read.start) : 0;
   read.value.name = metric.name;
-  if (is_distribution(form)) {
+  if (otlp::is_distribution(form)) {
     read.value.name = metric.count_name;
     read.value.type = ATALAYA_I64;
     read.value.i64 = static_cast<int64_t>(read.count);  // proto3 leaves out a count of 0
@@ -291,21 +251,21 @@ void OtlpReader::point(std::string_view message, const Metric &metric, uint32_t 
   }
   if (!taken) return refuse_point(kTooManyNames);
   ++account_.good;
-  if (read.left_out) ++left_out_[layout_of(form).left_out];
+  if (read.left_out) ++left_out_[otlp::layout_of(form).left_out];
 }
 
 void OtlpReader::data(std::string_view message, Metric &metric, uint32_t form) {
   for (pbf_reader data(message.data(), message.size()); data.next();) {
-    if (data.tag_and_type() == wire(kTemporality, pbf_wire_type::varint)) {
-      metric.cumulative = data.get_enum() != kDelta;
-    } else if (form == kSum && data.tag_and_type() == wire(kMonotonic, pbf_wire_type::varint)) {
+    if (data.tag_and_type() == wire(otlp::data::kTemporality, pbf_wire_type::varint)) {
+      metric.cumulative = data.get_enum() != otlp::data::kDelta;
+    } else if (form == otlp::metric::kSum && data.tag_and_type() == wire(otlp::data::kMonotonic, pbf_wire_type::varint)) {
       metric.monotonic = data.get_bool();
     } else {
       data.skip();
     }
   }
-  if (form == kSummary) metric.cumulative = true;
-  if (is_distribution(form)) {
+  if (form == otlp::metric::kSummary) metric.cumulative = true;
+  if (otlp::is_distribution(form)) {
     metric.count_name = stored(std::string(metric.name) + ".count");
     metric.sum_name = stored(std::string(metric.name) + ".sum");
     metric.agrees = declare(metric, metric.kind(form), ".count") && declare(metric, metric.kind(form), ".sum");
@@ -313,7 +273,7 @@ void OtlpReader::data(std::string_view message, Metric &metric, uint32_t form) {
     metric.agrees = declare(metric, metric.kind(form), "");
   }
   for (pbf_reader data(message.data(), message.size()); data.next();) {
-    if (data.tag_and_type() == wire(kPoint, pbf_wire_type::length_delimited))
+    if (data.tag_and_type() == wire(otlp::data::kPoint, pbf_wire_type::length_delimited))
       point(text_of(data), metric, form);
     else
       data.skip();
@@ -331,10 +291,10 @@ void OtlpReader::metric(std::string_view message) {
     }
     const pbf_tag_type tag = reader.tag();
     const std::string_view text = text_of(reader);
-    if (tag == kName) metric.name = text;
-    if (tag == kDescription) metric.summary = text;
-    if (tag == kUnit) metric.unit = text;
-    if (tag == kGauge || tag == kSum || is_distribution(tag)) {
+    if (tag == otlp::metric::kName) metric.name = text;
+    if (tag == otlp::metric::kDescription) metric.summary = text;
+    if (tag == otlp::metric::kUnit) metric.unit = text;
+    if (tag == otlp::metric::kGauge || tag == otlp::metric::kSum || otlp::is_distribution(tag)) {
       values = text;
       form = tag;
     }
@@ -346,7 +306,7 @@ void OtlpReader::metric(std::string_view message) {
 
 void OtlpReader::scope_metrics(std::string_view message) {
   for (pbf_reader scope(message.data(), message.size()); scope.next();) {
-    if (scope.tag_and_type() == wire(kScopeMetric, pbf_wire_type::length_delimited))
+    if (scope.tag_and_type() == wire(otlp::kScopeItem, pbf_wire_type::length_delimited))
       metric(text_of(scope));
     else
       scope.skip();
@@ -356,12 +316,12 @@ void OtlpReader::scope_metrics(std::string_view message) {
 void OtlpReader::resource_metrics(std::string_view message) {
   record_ = Record{};
   texts_.clear();
-  for (pbf_reader reader(message.data(), message.size()); reader.next(kResource, pbf_wire_type::length_delimited);) {
+  for (pbf_reader reader(message.data(), message.size()); reader.next(otlp::kResource, pbf_wire_type::length_delimited);) {
     pbf_reader resource = reader.get_message();
-    while (resource.next(kResourceAttribute, pbf_wire_type::length_delimited)) add_attribute(text_of(resource));
+    while (resource.next(otlp::kResourceAttribute, pbf_wire_type::length_delimited)) add_attribute(text_of(resource));
   }
   resource_tags_ = record_.tags.size();
-  for (pbf_reader reader(message.data(), message.size()); reader.next(kScopes, pbf_wire_type::length_delimited);)
+  for (pbf_reader reader(message.data(), message.size()); reader.next(otlp::kScopes, pbf_wire_type::length_delimited);)
     scope_metrics(text_of(reader));
 }
 
@@ -372,7 +332,7 @@ Account OtlpReader::read(std::string_view body, const Rules &rules, Taker &taker
   refusals_.clear();
   left_out_.clear();
   try {
-    for (pbf_reader request(body.data(), body.size()); request.next(kRequestResource, pbf_wire_type::length_delimited);)
+    for (pbf_reader request(body.data(), body.size()); request.next(otlp::kRequestResource, pbf_wire_type::length_delimited);)
       resource_metrics(text_of(request));
   } catch (const protozero::exception &) {
     account_ = Account{};
@@ -401,9 +361,9 @@ std::string OtlpReader::response(const Account &account) {
   std::string out;
   if (account.note.empty()) return out;
   protozero::pbf_writer response(out);
-  protozero::pbf_writer partial(response, kPartialSuccess);
-  if (account.failed > 0) partial.add_int64(kRejectedPoints, static_cast<int64_t>(account.failed));
-  partial.add_string(kRejectedReason, account.note.data(), account.note.size());
+  protozero::pbf_writer partial(response, otlp::response::kPartialSuccess);
+  if (account.failed > 0) partial.add_int64(otlp::response::kRejected, static_cast<int64_t>(account.failed));
+  partial.add_string(otlp::response::kReason, account.note.data(), account.note.size());
   return out;
 }
 

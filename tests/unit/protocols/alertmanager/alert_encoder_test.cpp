@@ -12,8 +12,10 @@
 
 #include "core/base/sample/batch.h"
 #include "core/base/sample/symbols.h"
+#include "tests/unit/protocols/records.h"
+#include "tests/unit/rounds.h"
 
-namespace atalaya::http_sink {
+namespace atalaya::protocols::testing {
 namespace {
 
 using Texts = std::map<std::string, std::string>;
@@ -60,9 +62,31 @@ Texts members(simdjson::dom::element element) {
   return texts;
 }
 
+TEST_CASE("Alertmanager: an alert has the members of the one that Prometheus sends") {
+  simdjson::dom::parser reader;
+  simdjson::dom::element peer;
+  const std::string body = fixture("alertmanager/prometheus.json");
+  REQUIRE(reader.parse(body).at(0).get(peer) == simdjson::SUCCESS);
+  Alerts alerts;
+  atalaya_sample &firing = alerts.add({{"alert", "disk full"},
+                                       {"severity", "critical"},
+                                       {"host", "h1"},
+                                       {"my tag", "a \"b\"\\ \xc3\xa9"},
+                                       {"summary", "disk of h1 \n \"full\""},
+                                       {"advice", "free <space>"}},
+                                      10'000'000'000);
+  alerts.value(firing, "alert.value", 91.25);
+  firing.time_ns = 1'795'940'517'730'000'000;  // ten seconds before the end
+  const auto encoder = make_alertmanager(alerts.name_of);
+  const auto element = alerts.parsed(*encoder, firing);
+  CHECK(members(element["labels"]) == members(peer["labels"]));
+  CHECK(members(element["annotations"]) == members(peer["annotations"]));
+  for (const char *time : {"startsAt", "endsAt"}) CHECK(std::string_view(element[time]) == std::string_view(peer[time]));
+}
+
 TEST_CASE("an end beyond the range of times is the last time") {
   Alerts alerts;
-  const auto encoder = protocols::make_webhook(alerts.name_of);
+  const auto encoder = make_webhook(alerts.name_of);
   const auto element = alerts.parsed(*encoder, alerts.add({{"alert", "a"}, {"severity", "info"}}, INT64_MAX));
   CHECK(int64_t(element["end"]) == INT64_MAX / 1'000'000);
 }
@@ -77,7 +101,7 @@ TEST_CASE("Alertmanager: labels, annotations and times") {
                                        {"my-tag", "x"},
                                        {"empty", ""}});
   alerts.value(firing, "alert.value", 91.25);
-  const auto encoder = protocols::make_alertmanager(alerts.name_of);
+  const auto encoder = make_alertmanager(alerts.name_of);
   auto element = alerts.parsed(*encoder, firing);
   CHECK(members(element["labels"]) == Texts{{"alertname", "disk full"}, {"severity", "critical"}, {"host", "h"}, {"my_tag", "x"}});
   CHECK(members(element["annotations"]) == Texts{{"summary", "a \"b\""}, {"description", "c\\d"}, {"value", "91.25"}});
@@ -90,7 +114,7 @@ TEST_CASE("Alertmanager: labels, annotations and times") {
 
 TEST_CASE("Alertmanager: tags that become the same label, or the name of one of its own, are not repeated") {
   Alerts alerts;
-  const auto encoder = protocols::make_alertmanager(alerts.name_of);
+  const auto encoder = make_alertmanager(alerts.name_of);
   const auto element = alerts.parsed(
       *encoder, alerts.add({{"alert", "a"}, {"severity", "info"}, {"alertname", "other"}, {"b-c", "1"}, {"b_c", "2"}}));
   const Texts labels = members(element["labels"]);
@@ -105,7 +129,7 @@ TEST_CASE("webhook: state, times, numbers and tags") {
       alerts.add({{"alert", "busy"}, {"severity", "warning"}, {"summary", "s"}, {"advice", "d"}, {"host", "h"}, {"my-tag", "x"}});
   alerts.value(firing, "alert.value", 91.25);
   alerts.value(firing, "alert.limit", 80);
-  const auto encoder = protocols::make_webhook(alerts.name_of);
+  const auto encoder = make_webhook(alerts.name_of);
   auto element = alerts.parsed(*encoder, firing);
   for (const auto &[key, expected] :
        Texts{{"alert", "busy"}, {"state", "firing"}, {"severity", "warning"}, {"summary", "s"}, {"advice", "d"}})
@@ -123,7 +147,7 @@ TEST_CASE("webhook: state, times, numbers and tags") {
 
 TEST_CASE("other samples are refused, and nothing is written") {
   Alerts alerts;
-  for (const auto &encoder : {protocols::make_alertmanager(alerts.name_of), protocols::make_webhook(alerts.name_of)})
+  for (const auto &encoder : {make_alertmanager(alerts.name_of), make_webhook(alerts.name_of)})
     for (const atalaya_sample *sample :
          {&alerts.add({{"alert", "a"}}, -1, "phase"), &alerts.add({{"alert", "a"}}, 0, "", ATALAYA_METRICS)}) {
       std::string out = "before";
@@ -135,7 +159,7 @@ TEST_CASE("other samples are refused, and nothing is written") {
 // Any bytes: the JSON is valid, and texts of printable characters come back unchanged.
 TEST_CASE("random texts") {
   std::mt19937 random(5);
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < static_cast<int>(test::rounds(3000)); ++round) {
     Alerts alerts;
     const bool is_printable = round % 2 == 0;
     const auto text = [&] {
@@ -147,15 +171,15 @@ TEST_CASE("random texts") {
     const Texts tags = {{"alert", text()}, {"severity", text()}, {"summary", text()}, {"advice", text()}, {"host", text()}};
     atalaya_sample &sample = alerts.add(tags, round % 3 == 0 ? -1 : 5);
     alerts.value(sample, "alert.value", round % 5 == 0 ? std::numeric_limits<double>::quiet_NaN() : round * 0.1);
-    auto element = alerts.parsed(*protocols::make_alertmanager(alerts.name_of), sample);
+    auto element = alerts.parsed(*make_alertmanager(alerts.name_of), sample);
     if (is_printable)
       CHECK(members(element["labels"]) ==
             Texts{{"alertname", tags.at("alert")}, {"severity", tags.at("severity")}, {"host", tags.at("host")}});
-    element = alerts.parsed(*protocols::make_webhook(alerts.name_of), sample);
+    element = alerts.parsed(*make_webhook(alerts.name_of), sample);
     if (is_printable) CHECK(members(element["tags"]) == Texts{{"host", tags.at("host")}});
     CHECK((element["value"].error() == simdjson::NO_SUCH_FIELD) == (round % 5 == 0));
   }
 }
 
 }  // namespace
-}  // namespace atalaya::http_sink
+}  // namespace atalaya::protocols::testing
