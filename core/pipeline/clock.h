@@ -3,6 +3,7 @@
 
 #include <atalaya/plugin.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "core/base/now.h"
@@ -12,8 +13,10 @@ namespace atalaya::core {
 // The window of the last call after `window`: components return the samples that they retain (ATALAYA_HOLDS).
 atalaya_window last_call_after(atalaya_window window);
 
-// Computes the windows of a pipeline. Windows end at multiples of the interval in Unix time; durations are measured with
-// CLOCK_MONOTONIC. Callers pass the time.
+// Computes the windows of a pipeline. Each window lasts from the reading before it to its own reading, so that a rate times the
+// duration is the growth of the counter, and windows neither overlap nor leave a gap. Callers pass the time.
+//  - Readings are due at multiples of the interval in Unix time. One that is less than 1 % of the interval late counts as punctual:
+//    its window ends at that multiple. Later readings are rounded down to 1 % of the interval.
 //  - The first tick is due immediately. Its window is a baseline (gauges only) with the current time; rates start with the first
 //    complete window.
 //  - A clock step or a suspend restarts the clock with a baseline: a gap instead of a wrong rate.
@@ -36,16 +39,17 @@ class WindowClock {
 
  private:
   Tick baseline(const ClockReading &now);
-  void next_after(int64_t end, const ClockReading &now);
+  void next_after(int64_t end);
+  int64_t grain() const { return std::max<int64_t>(interval_ / 100, 1); }
 
   int64_t interval_;
   int64_t deadline_ = 0;
   bool started_ = false;
-  bool whole_ = false;          // the last collection was at the start of a window
-  int64_t last_monotonic_ = 0;  // when the last collection began
-  int64_t last_end_ = 0;        // the end of its window
+  bool whole_ = false;        // the last collection was at the start of a window
+  int64_t last_reading_ = 0;  // CLOCK_MONOTONIC time of the last collection, rounded as its window
   int64_t next_end_ = 0;
-  int64_t real_offset_ = 0;  // realtime - monotonic at the last tick: a jump is a clock step
+  int64_t real_offset_ = 0;  // realtime - monotonic without the noise of a reading: slewing changes both clocks
+  int64_t last_offset_ = 0;  // the same at the last tick: a jump is a clock step
   int64_t boot_offset_ = 0;  // boottime - monotonic: growth is suspend
 };
 

@@ -25,6 +25,10 @@ struct OwnedInstance {
   std::unique_ptr<Instance> instance;
 };
 
+bool is_baseline(const atalaya_window &window) {
+  return (window.flags & ATALAYA_WINDOW_BASELINE) != 0;
+}
+
 uint64_t remove_non_finite(atalaya_sample &sample) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < sample.field_count; ++i) {
@@ -111,13 +115,22 @@ void SourceRun::tick(const WindowClock::Tick &tick, int64_t now_ns, Batch &batch
   Counts &counts = transaction.counts(*row_);
   counts.gaps = tick.gaps;
   if (!tick.collect) return;
-  if (now_ns < retry_at_) {
+  const atalaya_window window = window_since_last(tick.window);
+  if (now_ns < retry_at_ || (thread_ != nullptr && !thread_->request(window))) {
     ++counts.gaps;
-  } else if (thread_ != nullptr) {
-    if (!thread_->request(tick.window)) ++counts.gaps;
-  } else {
-    collect(tick.window, batch, transaction);
+    missed_baseline_ = missed_baseline_ || is_baseline(tick.window);
+    return;
   }
+  last_reading_ns_ = window.monotonic_ns;
+  missed_baseline_ = false;
+  if (thread_ == nullptr) collect(window, batch, transaction);
+}
+
+// The source's own window begins where its last one ended: windows that the source missed are parts of it.
+atalaya_window SourceRun::window_since_last(atalaya_window window) const {
+  if (!last_reading_ns_ || missed_baseline_) window.flags |= ATALAYA_WINDOW_BASELINE;
+  window.duration_ns = is_baseline(window) ? 0 : window.monotonic_ns - *last_reading_ns_;
+  return window;
 }
 
 void SourceRun::collect(const atalaya_window &window, Batch &batch, Transaction &transaction) {

@@ -60,6 +60,7 @@ class SourceRun {
   bool has_retained_samples() const;
 
  private:
+  atalaya_window window_since_last(atalaya_window window) const;
   void apply_outcome(const Outcome &outcome, int64_t now_ns, Counts &counts);
   void count_samples(Batch &batch, uint64_t first, const atalaya_window &window, Transaction &transaction);
   void count_tally(int64_t emitted, Transaction &transaction);
@@ -71,8 +72,10 @@ class SourceRun {
   SourceThread *thread_ = nullptr;      // the same object as surroundings_, if the source has a thread of its own
   std::shared_ptr<Instance> instance_;  // owns its surroundings: acknowledgements may outlive the pipeline
   LedgerRow *row_ = nullptr;
-  unsigned failures_ = 0;  // consecutive
-  int64_t retry_at_ = 0;   // CLOCK_MONOTONIC; no collect before
+  unsigned failures_ = 0;                   // consecutive
+  int64_t retry_at_ = 0;                    // CLOCK_MONOTONIC; no collect before
+  std::optional<int64_t> last_reading_ns_;  // of its last window
+  bool missed_baseline_ = false;            // since then
   bool off_ = false;
   bool unsupported_ = false;
 };

@@ -71,7 +71,6 @@ void SourceThread::collect_loop() {
     arrival.window = *window;
     arrival.batch = pool_->take();
     const int64_t begin = read_clocks().monotonic;
-    arrival.window.monotonic_ns = begin;
     arrival.outcome = instance_->collect(arrival.window, *arrival.batch);
     arrival.busy_ns = read_clocks().monotonic - begin;
     arrive(std::move(arrival));

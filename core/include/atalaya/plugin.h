@@ -97,10 +97,12 @@ typedef struct atalaya_batch {
 #define ATALAYA_WINDOW_LAST 2u
 typedef struct atalaya_window {
   uint32_t struct_size, flags;
-  int64_t time_ns;      /* its end, Unix ns, a multiple of the interval (the first one after a start: now; LAST: as before) */
-  int64_t duration_ns;  /* what it covers; 0 with BASELINE and LAST; several intervals after missed windows */
+  int64_t time_ns;      /* its end, Unix ns: a multiple of the interval, if the collection is punctual within 1 % of it; else the time of
+                         * the collection (the first one after a start: now; LAST: as before) */
+  int64_t duration_ns;  /* the time since the source's last window; 0 with BASELINE and LAST */
   int64_t interval_ns;  /* the pipeline's `every` */
-  int64_t monotonic_ns; /* CLOCK_MONOTONIC when the collection began: rates come from differences of such readings */
+  int64_t monotonic_ns; /* CLOCK_MONOTONIC of time_ns. Rates are differences of counters divided by differences of it, not of another
+                         * clock: then rate x duration_ns is exactly the difference */
 } atalaya_window;
 
 /* A text for people: what happened, where, what to do. The caller owns it. */

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <utility>
 
 #include "plugins/shared/host/procfs/cpus.h"
 
@@ -113,6 +114,7 @@ uint32_t Collector::pmu_of(int cpu) const {
 }
 
 void Collector::collect(const Window &window, Batch &batch) {
+  reading_ns_ = window.monotonic_ns;
   emit_all(batch, (window.flags & ATALAYA_WINDOW_BASELINE) != 0);
   refresh();
 }
@@ -144,9 +146,9 @@ void Collector::emit_all(Batch &batch, bool baseline) {
 Values Collector::read(Target &target) {
   Tally tally;
   const int64_t now = host_.monotonic();
-  const int64_t elapsed_ns = now - target.read_ns;
-  for (EventSet &set : target.sets) set.read(opener_, elapsed_ns, tally);
+  for (EventSet &set : target.sets) set.read(opener_, now - target.read_ns, tally);
   target.read_ns = now;
+  const int64_t elapsed_ns = reading_ns_ - std::exchange(target.reading_ns, reading_ns_);
   return values_of(tally, static_cast<double>(elapsed_ns) / 1e9);
 }
 
@@ -170,7 +172,10 @@ void Collector::refresh() {
 
 // Closes events of CPUs that went offline and opens those of new ones. Returns 0, or the error number of the first failure.
 int Collector::open_on_cpus(Target &target, const std::vector<int> &cpus, const Place &place, const Slots &slots) {
-  if (target.sets.empty()) target.read_ns = host_.monotonic();
+  if (target.sets.empty()) {
+    target.read_ns = host_.monotonic();
+    target.reading_ns = reading_ns_;
+  }
   std::vector<int> counted;
   for (const EventSet &set : target.sets) counted.push_back(set.place().cpu);
   const procfs::CpuChange change = procfs::change_of(counted, cpus);
@@ -227,6 +232,7 @@ int Collector::open_process(const Process &process) {
   ProcessTarget one{process, {}};
   one.target.seen = true;
   one.target.read_ns = host_.monotonic();
+  one.target.reading_ns = reading_ns_;
   for (const int32_t thread : process_list_->threads(process.pid)) {
     EventSet set;
     const int error = set.open(opener_, {.pid = thread}, 0, two_kinds ? only_software(slots_) : slots_);

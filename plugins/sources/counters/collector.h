@@ -45,8 +45,9 @@ class Collector {
   // The open events of one entity (host, process or cgroup), on all its CPUs or threads.
   struct Target {
     std::vector<EventSet> sets;
-    int64_t read_ns = 0;
-    bool seen = false;  // still exists in this window
+    int64_t read_ns = 0;     // by the clock, to detect impossible counts
+    int64_t reading_ns = 0;  // of the window, for rates
+    bool seen = false;       // still exists in this window
   };
   struct ProcessTarget {
     Process process;
@@ -93,6 +94,7 @@ class Collector {
   std::map<int, Target> hosts_;  // by core; -1: all cores
   std::map<int32_t, ProcessTarget> processes_;
   std::map<std::string, CgroupTarget, std::less<>> cgroups_;
+  int64_t reading_ns_ = 0;  // monotonic time of the window
   std::set<std::string> warnings_;
 };
 

@@ -179,7 +179,7 @@ std::optional<Reading> Collector::before(const Known &known, const JvmCounters &
   if (!is_new) return known.before;
   const int64_t age = window.time_ns - known.identity.begin_ns;
   if (known.identity.begin_ns == 0 || age <= 0 || age > window.duration_ns) return std::nullopt;
-  return first_reading(now, window.monotonic_ns - age);
+  return first_reading(now, window.monotonic_ns - window.duration_ns);
 }
 
 Collector::Known &Collector::known_of(const FoundJvm &jvm, bool &is_new) {
@@ -191,9 +191,12 @@ Collector::Known &Collector::known_of(const FoundJvm &jvm, bool &is_new) {
   return known;
 }
 
-void Collector::set_readings(JvmReading &seen, std::optional<Reading> before, Reading now, const Known &known) {
+// Rates are those of the window, also of a JVM that started or ended within it.
+void Collector::set_readings(JvmReading &seen, std::optional<Reading> before, Reading now, const Known &known,
+                             const Window &window) {
   now.paused = count_pauses(now.shared, now.time_ns, known.clock, before ? &before->paused : nullptr,
                             before ? now.time_ns - before->time_ns : 0);
+  now.time_ns = window.monotonic_ns;
   seen.before = std::move(before);
   seen.now = std::move(now);
 }
@@ -208,7 +211,7 @@ Collector::JvmReading Collector::read(const FoundJvm &jvm, std::string_view byte
     if (!std::exchange(known.is_up, is_up(*shared))) known.identity = parse_identity(bytes);
     known.clock.see(*shared, core::monotonic());
     auto first = before(known, *shared, is_new, window);
-    set_readings(seen, std::move(first), {std::move(*shared), begin_ns}, known);
+    set_readings(seen, std::move(first), {std::move(*shared), begin_ns}, known, window);
   } else {
     ++unshared_;
   }
@@ -225,7 +228,7 @@ Collector::JvmReading Collector::read_ended(const Profiled &profiled, const Wind
   const auto &last = profiled.last;
   if (!last || (known.before && known.before->time_ns >= last->time_ns)) return seen;
   known.seen_ns = window.time_ns - std::max<int64_t>(window.monotonic_ns - last->time_ns, 0);
-  set_readings(seen, before(known, last->shared, is_new, window), *last, known);
+  set_readings(seen, before(known, last->shared, is_new, window), *last, known, window);
   return seen;
 }
 

@@ -72,7 +72,7 @@ class Collector {
   JvmReading read(const FoundJvm &jvm, std::string_view bytes, int64_t begin_ns, const Window &window);
   // Returns the last counters of a JVM that has ended since its profile began.
   JvmReading read_ended(const Profiled &profiled, const Window &window);
-  static void set_readings(JvmReading &seen, std::optional<Reading> before, Reading now, const Known &known);
+  static void set_readings(JvmReading &seen, std::optional<Reading> before, Reading now, const Known &known, const Window &window);
   Known &known_of(const FoundJvm &jvm, bool &is_new);
   std::optional<Reading> before(const Known &known, const JvmCounters &now, bool is_new, const Window &window) const;
   std::map<JvmId, Profiled> take_profiles(bool is_window);

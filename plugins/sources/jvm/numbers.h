@@ -14,7 +14,7 @@ namespace atalaya::jvm {
 
 struct Reading {
   JvmCounters shared;
-  int64_t time_ns = 0;  // CLOCK_MONOTONIC time just before the reading
+  int64_t time_ns = 0;  // CLOCK_MONOTONIC time just before the reading, then that of the window
   PauseTime paused{};   // pause time until this reading
 };
 

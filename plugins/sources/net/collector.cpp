@@ -110,7 +110,6 @@ void Collector::collect(const Window &window, Batch &batch) {
 }
 
 void Collector::read(const Window &window) {
-  const int64_t now_ns = host_.monotonic();
   const bool baseline = (window.flags & ATALAYA_WINDOW_BASELINE) != 0 || previous_ns_ == 0;
   const bool whole = walks_++ % kCompleteWalkInterval == 0;
   model_->begin(baseline, whole);
@@ -120,8 +119,8 @@ void Collector::read(const Window &window) {
   backend_->report_ends(add, [this](const net_record &like, const Traffic &together) { model_->add_brief(like, together); });
   backend_->report_uses([this](const net_use_key &key, const net_use &use, bool gone) { return model_->use(key, use, gone); });
   model_->end();
-  elapsed_ns_ = baseline ? 0 : now_ns - previous_ns_;
-  previous_ns_ = now_ns;
+  elapsed_ns_ = baseline ? 0 : window.monotonic_ns - previous_ns_;
+  previous_ns_ = window.monotonic_ns;
   const Lost lost = backend_->lost();
   const uint64_t all = lost.records + lost.calls;
   vanished_ += model_->vanished();

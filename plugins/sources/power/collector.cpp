@@ -122,15 +122,15 @@ void Collector::collect(const Window &window, Batch &batch) {
   out_.begin(batch);
   power_ = {};
   collect_energy(window, host_.monotonic());
-  cpu_states_.collect(host_.monotonic(), out_);
-  if (msr_works_) msr_states_.collect(host_.monotonic(), !sensors_.has_cpu_temperatures(), out_);
+  cpu_states_.collect(window.monotonic_ns, out_);
+  if (msr_works_) msr_states_.collect(window.monotonic_ns, !sensors_.has_cpu_temperatures(), out_);
   if (options_.sensors) {
-    sensors_.collect(host_.monotonic(), out_);
+    sensors_.collect(window.monotonic_ns, out_);
     power_.meter = sensors_.meter_watts();
     power_.battery = sensors_.battery_watts();
   }
   if (ipmi_works_) power_.ipmi = read_power(*ipmi_);
-  if (nvml_.is_open()) collect_gpus(host_.monotonic(), baseline);
+  if (nvml_.is_open()) collect_gpus(window.monotonic_ns, baseline);
   emit_power();
 }
 

@@ -52,14 +52,13 @@ SelfSource::SelfSource(Host host) : host_(host), names_(host) {}
 
 Code SelfSource::collect(const Window &window, Batch &batch) {
   const bool baseline = (window.flags & ATALAYA_WINDOW_BASELINE) != 0;
-  collect_process(baseline, batch);
-  collect_ledger(baseline, batch);
+  collect_process(baseline, window.monotonic_ns, batch);
+  collect_ledger(baseline, window.monotonic_ns, batch);
   return Code::ok;
 }
 
-void SelfSource::collect_process(bool baseline, Batch &batch) {
+void SelfSource::collect_process(bool baseline, int64_t now, Batch &batch) {
   const Usage usage = read_usage();
-  const int64_t now = host_.monotonic();
   const Reading reading = read_process("/proc/self");
   Sample &sample = batch.add(ATALAYA_METRICS, 0, 7);
   if (usage_ && !baseline) {
@@ -75,8 +74,7 @@ void SelfSource::collect_process(bool baseline, Batch &batch) {
   usage_at_ = now;
 }
 
-void SelfSource::collect_ledger(bool baseline, Batch &batch) {
-  const int64_t now = host_.monotonic();
+void SelfSource::collect_ledger(bool baseline, int64_t now, Batch &batch) {
   for (uint64_t i = 0;; ++i) {
     atalaya_ledger_row row{};
     row.struct_size = sizeof(row);

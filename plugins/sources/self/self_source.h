@@ -36,8 +36,8 @@ class SelfSource final : public Source {
     uint32_t pipeline, component, reason;  // tags
   };
 
-  void collect_process(bool baseline, Batch &batch);
-  void collect_ledger(bool baseline, Batch &batch);
+  void collect_process(bool baseline, int64_t now, Batch &batch);
+  void collect_ledger(bool baseline, int64_t now, Batch &batch);
   void add_row(const atalaya_ledger_row &row, Batch &batch, Sample &sample);
   std::optional<double> busy_share(const atalaya_ledger_row &row, int64_t now);
 

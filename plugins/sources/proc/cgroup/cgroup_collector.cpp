@@ -47,13 +47,12 @@ void CgroupCollector::collect(const Window &window, Batch &batch) {
     if (cgroup.identity != cgroup.last_identity) cgroup.history = {};
     cgroup.last_identity = cgroup.identity;
     values_.clear();
-    cgroup_values(cgroup.reading, cgroup.at_ns, cgroup.history, values_);
+    cgroup_values(cgroup.reading, window.monotonic_ns, cgroup.history, values_);
     emitter_.emit(batch, values_, {{cgroup_tag_, at->first}});
     ++at;
   }
 }
 
-// A cgroup in several hierarchies gets the time stamp of its CPU time.
 bool CgroupCollector::visit(const cgroup::Hierarchy &hierarchy, std::string_view path, int folder) {
   Cgroup *const cgroup = cgroup_of(path);
   if (cgroup == nullptr) return false;
@@ -61,9 +60,6 @@ bool CgroupCollector::visit(const cgroup::Hierarchy &hierarchy, std::string_view
     cgroup->round = round_;
     cgroup->reading = {};
     cgroup->identity = 0;
-    cgroup->at_ns = host_.monotonic();
-  } else if (hierarchy.cpuacct) {
-    cgroup->at_ns = host_.monotonic();
   }
   struct stat found {};
   if (::fstat(folder, &found) == 0) cgroup->identity = cgroup->identity * 31 + found.st_ino;

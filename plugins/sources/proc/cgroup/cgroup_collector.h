@@ -26,7 +26,6 @@ class CgroupCollector {
  private:
   struct Cgroup {
     cgroup::CgroupReading reading;
-    int64_t at_ns = 0;
     uint64_t round = 0;
     uint64_t identity = 0,
              last_identity = 0;  // hash of the inodes of its folders: it differs for a cgroup created again at the same path

@@ -59,6 +59,7 @@ void HostCollector::start() {
 
 void HostCollector::collect(const Window &window, Batch &batch) {
   if ((window.flags & ATALAYA_WINDOW_BASELINE) != 0) forget();
+  reading_ns_ = window.monotonic_ns;
   collect_stat(batch);
   collect_memory(batch);
   collect_disks(batch);
@@ -79,11 +80,10 @@ void HostCollector::forget() {
 }
 
 void HostCollector::collect_stat(Batch &batch) {
-  const int64_t now_ns = host_.monotonic();
   const auto text = reader_.read(stat_input_);
   if (!text) return;
   parse_stat(*text, stat_);
-  cores_.begin(now_ns);
+  cores_.begin(reading_ns_);
   for (const procfs::Core &core : stat_.cores) {
     values_.clear();
     core_values(cores_.exchange(core.number, core.times), units_.ticks_per_second, options_.formulas, values_);
@@ -91,17 +91,16 @@ void HostCollector::collect_stat(Batch &batch) {
   }
   cores_.end();
   values_.clear();
-  activity_values(activity_.exchange(stat_.activity, now_ns), values_);
+  activity_values(activity_.exchange(stat_.activity, reading_ns_), values_);
   emitter_.emit(batch, values_, {});
 }
 
 void HostCollector::collect_memory(Batch &batch) {
   procfs::Memory memory;
   if (const auto text = reader_.read(meminfo_input_)) memory = procfs::parse_meminfo(*text);
-  const int64_t now_ns = host_.monotonic();
   procfs::Paging now;
   if (const auto text = reader_.read(vmstat_input_)) now = procfs::parse_vmstat(*text);
-  const procfs::Readings<procfs::Paging> paging = paging_.exchange(now, now_ns);
+  const procfs::Readings<procfs::Paging> paging = paging_.exchange(now, reading_ns_);
   values_.clear();
   memory_values(memory, options_.formulas, values_);
   memory_paging_values(paging, values_);
@@ -113,11 +112,10 @@ void HostCollector::collect_memory(Batch &batch) {
 }
 
 void HostCollector::collect_disks(Batch &batch) {
-  const int64_t now_ns = host_.monotonic();
   const auto text = reader_.read(diskstats_input_);
   if (!text) return;
   parse_diskstats(*text, disk_list_);
-  disks_.begin(now_ns);
+  disks_.begin(reading_ns_);
   for (const procfs::Disk &disk : disk_list_) {
     if (!wanted(disk.type)) continue;
     values_.clear();
@@ -142,15 +140,14 @@ bool HostCollector::wanted(procfs::DiskType type) const {
 }
 
 void HostCollector::collect_interfaces(Batch &batch) {
-  const int64_t now_ns = host_.monotonic();
   const auto text = reader_.read(*net_dev_input_);
   if (!text) return;
   parse_net_dev(*text, interface_list_);
-  interfaces_.begin(now_ns);
+  interfaces_.begin(reading_ns_);
   for (const procfs::Interface &interface : interface_list_) {
     if (interface.name == "lo" && !options_.loopback) continue;
     values_.clear();
-    interface_values(interfaces_.exchange(interface.name, interface.counters), link_of(interface.name, now_ns), values_);
+    interface_values(interfaces_.exchange(interface.name, interface.counters), link_of(interface.name, reading_ns_), values_);
     emitter_.emit(batch, values_, {{interface_, interface.name}});
   }
   interfaces_.end();
@@ -218,11 +215,10 @@ void HostCollector::find_file_systems(std::string_view mountinfo) {
 void HostCollector::collect_pressure(Batch &batch) {
   values_.clear();
   for (size_t i = 0; i < pressure_inputs_.size(); ++i) {
-    const int64_t now_ns = host_.monotonic();
     const auto text = reader_.read(pressure_inputs_[i]);
     if (!text) continue;
     const procfs::Pressure pressure = procfs::parse_pressure(*text);
-    pressure_values(pressure, pressure_[i].exchange(pressure.totals, now_ns), kPressureNames[i], values_);
+    pressure_values(pressure, pressure_[i].exchange(pressure.totals, reading_ns_), kPressureNames[i], values_);
   }
   emitter_.emit(batch, values_, {});
 }

@@ -86,7 +86,7 @@ void ProcessCollector::read_boot_time() {
 void ProcessCollector::collect(const Window &window, Batch &batch) {
   const auto lock = backend_->lock_exits();
   exits_.start_pass();
-  Pass pass{.monotonic_ns = host_.monotonic(), .baseline = (window.flags & ATALAYA_WINDOW_BASELINE) != 0};
+  Pass pass{.monotonic_ns = window.monotonic_ns, .baseline = (window.flags & ATALAYA_WINDOW_BASELINE) != 0};
   pass.uptime_ns = backend_->uptime();
   model_.begin(pass);
   backend_->read(model_);
@@ -99,7 +99,7 @@ void ProcessCollector::collect(const Window &window, Batch &batch) {
   for (const ExitCollector::Single &ended : exits_.singles()) emit_last(ended, batch);
   read_selected();
   for (Process *process : model_.live())
-    if (shows(*process) && !mark_idle(*process, window, batch)) emit(*process, batch);
+    if (shows(*process) && !mark_idle(*process, window, batch)) emit(*process, window, batch);
   exits_.emit(batch);
   exits_.end_pass(read_until);
 }
@@ -143,7 +143,8 @@ void ProcessCollector::emit_idle_sample(Process process, Batch &batch) {
   Sample &sample = add_sample(process, process.now.name, batch);
   sample.time_ns = process.idle_until_ns;
   sample.duration_ns = process.idle_until_ns - process.idle_from_ns;
-  add_fields(process, sample, batch);
+  add_rates(process, sample, batch);
+  add_gauges(process, sample, batch);
 }
 
 bool ProcessCollector::shows(const Process &process) const {
@@ -164,8 +165,14 @@ void ProcessCollector::read_selected() {
   texts_.forget_ended(model_);
 }
 
-void ProcessCollector::emit(const Process &process, Batch &batch) {
-  add_fields(process, add_sample(process, process.now.name, batch), batch);
+// Rates since a reading before the last window are a sample of that time; the gauges of the windows before have their own samples.
+void ProcessCollector::emit(const Process &process, const Window &window, Batch &batch) {
+  Sample &sample = add_sample(process, process.now.name, batch);
+  add_rates(process, sample, batch);
+  if (process.elapsed_ns <= window.duration_ns) return add_gauges(process, sample, batch);
+  sample.time_ns = window.time_ns;
+  sample.duration_ns = process.elapsed_ns;
+  add_gauges(process, add_sample(process, process.now.name, batch), batch);
 }
 
 void ProcessCollector::emit_last(const ExitCollector::Single &ended, Batch &batch) {
@@ -212,7 +219,7 @@ void ProcessCollector::add_extras(const Process &process, Sample &sample, Batch 
   add(kCommand, texts.command);
 }
 
-void ProcessCollector::add_fields(const Process &process, Sample &sample, Batch &batch) {
+void ProcessCollector::add_rates(const Process &process, Sample &sample, Batch &batch) {
   for (size_t i = 0; i < procfs::kCounters; ++i) {
     const RateRow &row = kRateRows[i];
     if (process.rested) {
@@ -221,6 +228,9 @@ void ProcessCollector::add_fields(const Process &process, Sample &sample, Batch 
       batch.field(sample, rate_ids_[i], round_to(process.rates.get(row.counter) * row.scale, row.metric.decimals));
     }
   }
+}
+
+void ProcessCollector::add_gauges(const Process &process, Sample &sample, Batch &batch) {
   for (size_t i = 0; i < procfs::kGauges; ++i) {
     const GaugeRow &row = kGaugeRows[i];
     if (!process.now.gauges.has(row.gauge)) continue;

@@ -58,13 +58,14 @@ class ProcessCollector {
   bool may_idle(const Process &process) const;
   bool mark_idle(Process &process, const Window &window, Batch &batch);
   void emit_idle_sample(Process process, Batch &batch);
-  void emit(const Process &process, Batch &batch);
+  void emit(const Process &process, const Window &window, Batch &batch);
   Sample &add_sample(const Process &process, const procfs::Name &name, Batch &batch);
   void emit_last(const ExitCollector::Single &ended, Batch &batch);
   void add_start(const Process &process, Sample &sample, Batch &batch);
   std::string_view parent_of(const Process &process) const;
   void add_extras(const Process &process, Sample &sample, Batch &batch);
-  void add_fields(const Process &process, Sample &sample, Batch &batch);
+  void add_rates(const Process &process, Sample &sample, Batch &batch);
+  void add_gauges(const Process &process, Sample &sample, Batch &batch);
 
   Host host_;
   ProcessOptions options_;

@@ -143,9 +143,11 @@ Process &ProcessModel::process_of(const procfs::ProcessReading &reading) {
 void ProcessModel::update(const procfs::ProcessReading &read) {
   procfs::ProcessReading &reading = reading_;
   reading = read;
+  reading.monotonic_ns = now_.monotonic_ns;
   Process &process = process_of(reading);
   end_idle(process);
   process.rates = {};
+  process.elapsed_ns = 0;
   const bool known = process.pass != 0;
   if (known) hold_calls(process.now, reading);
   if (!known) process.whole = process.ended = reading.ended && started_since_previous_pass(reading.start_ns);
@@ -185,6 +187,7 @@ bool ProcessModel::mark_idle(int32_t pid) {
   cursor_ = static_cast<size_t>(at - places_.begin()) + 1;
   Process &process = *at->process;
   if (!process.unread || process.ends) process.rates = {};
+  process.elapsed_ns = 0;
   process.ends = false;
   process.pass = passes_;
   process.first_missed_ns = 0;
@@ -211,6 +214,7 @@ void ProcessModel::set_rates(Process &process, const procfs::ProcessReading &rea
   const bool read_before = known && !process.unread;
   const int64_t elapsed_ns = reading.monotonic_ns - (read_before ? process.now.monotonic_ns : previous_->monotonic_ns);
   if (elapsed_ns <= 0) return;
+  process.elapsed_ns = elapsed_ns;
   const double per_second = 1e9 / static_cast<double>(elapsed_ns);
   for (size_t i = 0; i < procfs::kCounters; ++i) {
     const auto counter = static_cast<procfs::Counter>(i);
@@ -243,7 +247,8 @@ void ProcessModel::add_ended_ticks(const procfs::ProcessReading &last) {
 void ProcessModel::add_last(Process &process, const Counters &growth) const {
   process.ends = true;
   if (!previous_ || now_.baseline || now_.monotonic_ns <= previous_->monotonic_ns) return;
-  const double per_second = 1e9 / static_cast<double>(now_.monotonic_ns - previous_->monotonic_ns);
+  if (process.elapsed_ns <= 0) process.elapsed_ns = now_.monotonic_ns - previous_->monotonic_ns;
+  const double per_second = 1e9 / static_cast<double>(process.elapsed_ns);
   for (size_t i = 0; i < procfs::kCounters; ++i) {
     const auto counter = static_cast<procfs::Counter>(i);
     if (!growth.has(counter) && !process.has_rate(counter)) continue;

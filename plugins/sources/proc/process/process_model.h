@@ -13,7 +13,7 @@
 
 namespace atalaya::proc {
 
-// One pass over all processes; its time is taken immediately before the first reading.
+// One pass over all processes. Its time is that of the window, which all its readings get.
 struct Pass {
   int64_t monotonic_ns = 0;
   std::optional<uint64_t> uptime_ns;  // on the clock of process start times
@@ -42,6 +42,7 @@ struct alignas(64) Process {
   bool ended = false;           // its end was counted; passes still include it until its parent reaps it
   bool ends = false;            // its end was counted in the last pass: the rates include its last usage
   bool whole = false;           // the first reading was of a zombie whose end is not reported yet: the end counts all its usage
+  int64_t elapsed_ns = 0;       // for which the rates hold: longer than the pass's window if a pass missed the counters
   // Unix times of the idle windows that are not reported yet; 0: none. Set by the caller.
   int64_t idle_from_ns = 0, idle_until_ns = 0;
   procfs::ProcessReading now;

@@ -21,6 +21,7 @@ uint64_t allocations_of_a_later_window(FakeHost &fake, Collector &collector) {
     before = allocations_of_all_threads();
     batch.clear();
     fake.now_ns += kSecond;
+    window.monotonic_ns = fake.now_ns;
     Batch wrapped(fake.host(), &batch.raw());
     collector.collect(window, wrapped);
     REQUIRE_FALSE(wrapped.samples().empty());

@@ -22,8 +22,7 @@ Windows allocations_in_windows(ProcessOptions options) {
   for (int window = 0; window < 4; ++window) {
     batch.clear();
     Batch wrapped(host.host(), &batch.raw());
-    Window now{};
-    now.struct_size = sizeof(now);
+    const Window now = host.next_window();
     const uint64_t before = testing::allocations();
     collector.collect(now, wrapped);
     result.last = testing::allocations() - before;

@@ -62,10 +62,7 @@ class Collector {
     batch_.clear();
     without_pid.clear();
     Batch wrapped(host.host(), &batch_.raw());
-    Window window{};
-    window.struct_size = sizeof(window);
-    window.flags = flags;
-    collector_.collect(window, wrapped);
+    collector_.collect(host.next_window(flags), wrapped);
     std::map<std::string, Seen> all;
     for (const Sample &sample : wrapped.samples()) {
       Seen seen;

@@ -104,9 +104,7 @@ class Sums {
     const double seconds = previous_ns == 0 ? 0 : static_cast<double>(host_.fixed_now - previous_ns) / 1e9;
     batch_.clear();
     Batch batch(host_.host(), &batch_.raw());
-    Window window{};
-    window.struct_size = sizeof(window);
-    collector_.collect(window, batch);
+    collector_.collect(host_.next_window(), batch);
     // Of samples with the same tags and time a store keeps the last one.
     std::map<std::string, Amount> series;
     for (const Sample &sample : batch.samples()) series[tags_of(sample)] = amount_of(sample, seconds);

@@ -33,10 +33,10 @@ const Process &one(ProcessModel &model, const Pass &when, const procfs::ProcessR
   return *model.live().front();
 }
 
-TEST_CASE("the first reading emits no rate, the second one over the time between the two") {
+TEST_CASE("the first reading emits no rate, the second one over the time between the two passes") {
   ProcessModel model;
   CHECK_FALSE(one(model, pass(100), reading(7, 10, 100, 5 * kSecond)).rates.has(procfs::Counter::user_ns));
-  const Process &process = one(model, pass(103), reading(7, 10, 104, 7 * kSecond));
+  const Process &process = one(model, pass(104), reading(7, 10, 105, 7 * kSecond));
   CHECK(process.rates.get(procfs::Counter::user_ns) == 0.5 * kSecond);
   CHECK_FALSE(process.rates.has(procfs::Counter::delay_ns));  // of which there was no reading
 }

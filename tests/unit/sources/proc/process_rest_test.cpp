@@ -80,7 +80,7 @@ class IntegralsOfHost {
     Batch wrapped(host_.host(), &batch_.raw());
     Window window{};
     window.struct_size = sizeof(window);
-    window.time_ns = time_ns;
+    window.time_ns = window.monotonic_ns = time_ns;
     window.duration_ns = duration_ns;
     collector_->collect(window, wrapped);
     samples += wrapped.samples().size();
@@ -204,9 +204,7 @@ TEST_CASE("the end of a process that had a series counts once, with the parent t
       host.fixed_now = backend.pass * kSecond;
       batch.clear();
       Batch wrapped(host.host(), &batch.raw());
-      Window window{};
-      window.struct_size = sizeof(window);
-      collector.collect(window, wrapped);
+      collector.collect(host.next_window(), wrapped);
       for (const Sample &sample : wrapped.samples()) {
         std::string tags;
         for (uint32_t i = 0; i < sample.tag_count; ++i)

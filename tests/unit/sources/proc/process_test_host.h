@@ -41,6 +41,17 @@ class TestHost {
   std::string_view name(uint32_t id) const { return symbols_.name(id); }
 
   std::vector<std::string> logged;
+  // The window that ends now.
+  Window next_window(uint32_t flags = 0) {
+    Window window{};
+    window.struct_size = sizeof(window);
+    window.flags = flags;
+    window.time_ns = window.monotonic_ns = now();
+    window.duration_ns = last_window_ns_ == 0 || flags != 0 ? 0 : window.monotonic_ns - last_window_ns_;
+    last_window_ns_ = window.monotonic_ns;
+    return window;
+  }
+
   int64_t fixed_now = 0;  // 0: the real clock
 
  private:
@@ -54,6 +65,7 @@ class TestHost {
 
   atalaya_host raw_{};
   core::Symbols symbols_;
+  int64_t last_window_ns_ = 0;
 };
 
 }  // namespace atalaya::proc
