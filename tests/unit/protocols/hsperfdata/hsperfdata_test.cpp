@@ -62,6 +62,13 @@ TEST_CASE("a shared file of another form has no values") {
   CHECK_FALSE(with(35, '\x7f'));  // an entry longer than the file
 }
 
+TEST_CASE("the entries start where the header says") {
+  std::string file = shared_file_saying("a.B");
+  file.insert(32, 8, 'x');
+  file.replace(24, 4, bytes_of(40));
+  CHECK(java_command_in(file) == "a.B");
+}
+
 TEST_CASE("a shared file that is cut or hostile is read within its bounds") {
   const std::string good = shared_file_saying("a.B c");
   for (size_t size = 0; size < good.size(); ++size) {
