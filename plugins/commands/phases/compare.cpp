@@ -99,7 +99,7 @@ SpanToWrite span_of(const ProgramRun &run, const Anomaly &one) {
            {"process", run.process},
            {"phase", one.step->phase},
            {"metric", std::string(kTargetNames[static_cast<size_t>(one.target)])},
-           {"text", one.text}},
+           {"text", one.summary}},
           0,
           {{"anomaly.seen", one.seen}, {"anomaly.predicted", one.predicted}, {"anomaly.ratio", std::exp(one.distance)}}};
 }

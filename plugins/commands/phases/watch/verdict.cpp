@@ -51,7 +51,7 @@ std::optional<Rise> largest_rise(const std::string &process, const Step &step, c
 std::string anomalies_text(const ProgramRun &run, const std::vector<Anomaly> &anomalies, const PhaseDatabase &database) {
   std::string text;
   for (const Anomaly &one : anomalies)
-    text += "    " + core::visible(one.text) + ": " + amount_text(one.seen, one.target) + " instead of " +
+    text += "    " + core::visible(one.summary) + ": " + amount_text(one.seen, one.target) + " instead of " +
             amount_text(one.predicted, one.target) + "\n";
   std::set<const Step *> steps;
   for (const Anomaly &one : anomalies)
@@ -84,7 +84,7 @@ void write_verdict(core::JsonWriter &json, const ProgramRun &run, size_t normal_
     json.key("seen").number(one.seen).key("predicted").number(one.predicted);
     json.key("from").text(one.is_from_inputs ? "inputs" : "mean");
     json.key("ratio").number(std::exp(one.distance)).key("normal_up_to").number(std::exp(one.threshold));
-    json.key("text").text(one.text);
+    json.key("text").text(one.summary);
     if (const auto rise = largest_rise(run.process, *one.step, database)) {
       json.key("function").text(rise->function).key("function_share").number(rise->share);
       json.key("function_share.normal").number(rise->normal);

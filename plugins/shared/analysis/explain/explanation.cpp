@@ -110,7 +110,10 @@ class Explainer {
     grade_all();
     sort();
     result_.facts = changed_facts(result_.baseline, result_.window, reader_);
-    for (Finding &finding : result_.findings) add_context(finding);
+    for (Finding &finding : result_.findings) {
+      summarise(finding, result_.names_hosts);
+      add_context(finding);
+    }
     return std::move(result_);
   }
 
@@ -307,11 +310,12 @@ class Explainer {
   }
 
   void sort() {
-    // Among causes with equal shares of their capacities the more specific one comes first.
-    const auto weight = [](const Finding &finding) { return finding.change.severity() * (1 + 0.1 * finding.change.resource.rank); };
-    std::stable_sort(result_.findings.begin(), result_.findings.end(), [&](const Finding &a, const Finding &b) {
-      return a.is_cause != b.is_cause ? a.is_cause : weight(a) > weight(b);
-    });
+    for (Finding &finding : result_.findings) {
+      finding.tier = finding.is_cause ? 0 : 1;
+      // Among causes with equal shares of their capacities the more specific one comes first.
+      finding.weight = finding.change.severity() * (1 + 0.1 * finding.change.resource.rank);
+    }
+    evidence::rank(result_.findings);
   }
 
   void add_context(Finding &finding) {

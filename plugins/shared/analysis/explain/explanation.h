@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "plugins/shared/analysis/evidence/finding.h"
 #include "plugins/shared/analysis/explain/changes.h"
 #include "plugins/shared/analysis/explain/context.h"
 
@@ -18,7 +19,7 @@ struct Request {
   bool others = false;  // the baseline is the mean of its hosts
 };
 
-struct Finding {
+struct Finding : evidence::Finding {
   Change change;
   bool is_cause = false;
   std::vector<FunctionChange> functions;
@@ -50,7 +51,7 @@ std::string as_json(const Explanation &explanation);
 std::string statistics_text(const Explanation &explanation);
 // "java on host1", "other (12)".
 std::string part_name(const Tags &tags, bool names_hosts);
-// One sentence about a finding: resource, amounts, the largest part.
-std::string sentence(const Finding &finding, bool names_hosts);
+// Sets the chance and the sentence: resource, amounts, the largest part.
+void summarise(Finding &finding, bool names_hosts);
 
 }  // namespace atalaya::explain

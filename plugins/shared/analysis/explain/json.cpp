@@ -60,7 +60,7 @@ void add_other(JsonObject &finding, const Change &change) {
 void add_finding(JsonObject &object, const Finding &finding, bool names_hosts) {
   const Change &change = finding.change;
   object.flag("cause", finding.is_cause);
-  object.key("sentence").text(sentence(finding, names_hosts));
+  object.key("sentence").text(finding.summary);
   add_resource(object, change);
   object.key("severity").number(change.severity());
   const std::vector<PartChange> named(change.parts.begin(), change.parts.begin() + static_cast<std::ptrdiff_t>(change.named));

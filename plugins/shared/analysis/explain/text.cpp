@@ -101,7 +101,7 @@ void append_findings(std::string &out, const Explanation &explanation, bool caus
   for (const Finding &finding : explanation.findings) {
     ++rank;
     if (finding.is_cause != causes) continue;
-    out += "  " + std::to_string(rank) + ". " + sentence(finding, explanation.names_hosts) + "\n";
+    out += "  " + std::to_string(rank) + ". " + finding.summary + "\n";
     append_parts(out, finding, explanation.names_hosts);
     append_context(out, finding);
   }
@@ -132,18 +132,22 @@ std::string part_name(const Tags &tags, bool names_hosts) {
   return names_hosts && tags.contains("host") ? name + " on " + value("host") : name;
 }
 
-std::string sentence(const Finding &finding, bool names_hosts) {
+void summarise(Finding &finding, bool names_hosts) {
   const Change &change = finding.change;
   const bool total = change.total.beyond;
   const Difference &shown = total || change.named == 0 ? change.total : change.parts.front().difference;
-  std::string text(change.resource.name);
+  finding.chance = shown.chance;
+  std::string &text = finding.summary;
+  text = change.resource.name;
   text[0] = static_cast<char>(text[0] >= 'a' && text[0] <= 'z' ? text[0] - 32 : text[0]);
   if (!total) text += " of " + part_name(change.parts.front().tags, names_hosts);
   text += ": " + amounts(shown, change.resource.unit) + ", " + chance_text(shown.chance);
-  if (!total) return text + "; the total did not change beyond chance: " + amounts(change.total, change.resource.unit);
-  if (change.named == 0 || (change.resource.keys.empty() && change.parts.size() <= 1)) return text;
-  const PartChange &part = change.parts.front();
-  return text + "; most of it: " + part_name(part.tags, names_hosts) + " " + with_sign(part.difference.change());
+  if (!total) {
+    text += "; the total did not change beyond chance: " + amounts(change.total, change.resource.unit);
+  } else if (change.named > 0 && (!change.resource.keys.empty() || change.parts.size() > 1)) {
+    const PartChange &part = change.parts.front();
+    text += "; most of it: " + part_name(part.tags, names_hosts) + " " + with_sign(part.difference.change());
+  }
 }
 
 std::string statistics_text(const Explanation &explanation) {

@@ -124,7 +124,7 @@ TEST_CASE("a phase that none of 15 normal runs has is not normal, by its time") 
   CHECK(verdict.anomalies[0].target == Target::seconds);
   CHECK(verdict.anomalies[0].seen == run.steps[2].of.seconds());
   CHECK(verdict.anomalies[0].predicted == 0);
-  CHECK(verdict.anomalies[0].text == "phase shuffle is in none of 15 normal runs");
+  CHECK(verdict.anomalies[0].summary == "phase shuffle is in none of 15 normal runs");
   CHECK(verdict.unknown.empty());
   CHECK(anomalies_of(run, few).anomalies.empty());
   CHECK(anomalies_of(run, few).unknown == std::vector<std::string>{"shuffle-12ab"});
@@ -253,7 +253,7 @@ TEST_CASE("the words say the phase, the direction and the size") {
   const Verdict verdict = anomalies_of(slow, models);
   REQUIRE(!verdict.anomalies.empty());
   bool said = false;
-  for (const Anomaly &one : verdict.anomalies) said = said || one.text == "phase sort took 2.1x the CPU that its inputs explain";
+  for (const Anomaly &one : verdict.anomalies) said = said || one.summary == "phase sort took 2.1x the CPU that its inputs explain";
   CHECK(said);
   for (const Anomaly &one : verdict.anomalies) CHECK(std::abs(one.distance) > one.threshold);
 }

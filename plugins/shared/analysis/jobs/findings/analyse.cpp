@@ -115,8 +115,11 @@ std::vector<Finding> find_all(const Analysis &all, const DetectOptions &options)
   std::vector<Finding> found = find_slow(all.data, all.groups, all.ranks, options);
   append(found, find_failing(all.data, all.groups));
   append(found, find_skew(all.data, all.groups, seconds));
-  std::stable_sort(found.begin(), found.end(),
-                   [](const Finding &a, const Finding &b) { return std::tuple(a.kind, -a.lost) < std::tuple(b.kind, -b.lost); });
+  for (Finding &finding : found) {
+    finding.tier = static_cast<int>(finding.kind);
+    finding.weight = finding.lost;
+  }
+  evidence::rank(found);
   return found;
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "plugins/shared/analysis/evidence/finding.h"
 #include "plugins/shared/analysis/jobs/findings/checks.h"
 #include "plugins/shared/analysis/jobs/findings/detect.h"
 #include "plugins/shared/analysis/jobs/model/phases.h"
@@ -21,17 +22,16 @@ struct SlowPhase {
   double slower = 0, lost = 0;
 };
 
-struct Finding {
+struct Finding : evidence::Finding {
   enum class Kind { node, tasks, region } kind = Kind::node;
   uint32_t job = 0, stage = 0, phase = 0, host = 0;  // job: its index, or kNoJob; phase 0: whole tasks
   uint32_t region = 0;                               // its name
   size_t group = 0;                                  // the group of the entries
   bool is_overtaken = false;                         // the tasks were killed because copies on other nodes were faster
   std::vector<uint32_t> tasks;                       // the slow ones
-  double slower = 0, chance = 1, lost = 0;           // slower: NaN if unknown
+  double slower = 0, lost = 0;                       // slower: NaN if unknown
   std::vector<SlowPhase> phases;                     // largest loss first
   Reason reason = Reason::none;
-  std::string summary;
   std::vector<std::string> evidence;
   std::vector<Check> checks;
   std::string index;  // the index of the correlation: "ipc", "dps", "" without one

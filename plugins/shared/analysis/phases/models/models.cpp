@@ -181,10 +181,8 @@ std::optional<Anomaly> new_phase(const Step &step, const Models &models) {
   constexpr double kLeastSamples = 10;
   const double seconds = step.of.seconds(), distance = distance_of(seconds, 0, Target::seconds);
   if (!models.is_new(step.phase) || step.of.threads.count < kLeastSamples || distance <= kMinDistance) return std::nullopt;
-  return Anomaly{&step,    Target::seconds,
-                 seconds,  0,
-                 distance, kMinDistance,
-                 false,    "phase " + short_id(step.phase) + " is in none of " + std::to_string(models.runs()) + " normal runs"};
+  const std::string summary = "phase " + short_id(step.phase) + " is in none of " + std::to_string(models.runs()) + " normal runs";
+  return Anomaly{{summary}, &step, Target::seconds, seconds, 0, distance, kMinDistance};
 }
 
 }  // namespace
@@ -283,15 +281,14 @@ Verdict anomalies_of(const ProgramRun &run, const Models &models) {
       const double distance = distance_of(seen, expected->value, target);
       if (std::abs(distance) <= expected->model->threshold) continue;
       if (std::abs(seen - expected->value) <= resolution_of(run.steps[i].of, expected->value, target)) continue;
-      Anomaly found{
-          &run.steps[i], target, seen, expected->value, distance, expected->model->threshold, expected->model->is_linear, ""};
-      found.text = text_of(found);
+      const Model &model = *expected->model;
+      Anomaly found{{}, &run.steps[i], target, seen, expected->value, distance, model.threshold, model.is_linear};
+      found.summary = text_of(found);
       verdict.anomalies.push_back(std::move(found));
     }
   }
-  std::stable_sort(verdict.anomalies.begin(), verdict.anomalies.end(), [](const Anomaly &a, const Anomaly &b) {
-    return std::abs(a.distance) / a.threshold > std::abs(b.distance) / b.threshold;
-  });
+  for (Anomaly &one : verdict.anomalies) one.weight = std::abs(one.distance) / one.threshold;
+  evidence::rank(verdict.anomalies);
   return verdict;
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "plugins/shared/analysis/evidence/finding.h"
 #include "plugins/shared/analysis/phases/models/regression.h"
 #include "plugins/shared/analysis/phases/runs.h"
 
@@ -72,13 +73,12 @@ double distance_of(double seen, double predicted, Target target);
 // difference, whatever the threshold. 0: memory, which is a mean; unknown number of samples.
 double resolution_of(const Occurrence &seen, double predicted, Target target);
 
-struct Anomaly {
+struct Anomaly : evidence::Finding {
   const Step *step = nullptr;
   Target target = Target::seconds;
   double seen = 0, predicted = 0;
   double distance = 0, threshold = 0;
   bool is_from_inputs = false;
-  std::string text;  // "phase sort took 2.1x the CPU that its inputs explain"
 };
 
 struct Verdict {
