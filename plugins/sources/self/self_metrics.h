@@ -5,11 +5,13 @@
 
 namespace atalaya::self {
 
-inline constexpr int kPercentDecimals = 2, kMemoryDecimals = 2;
+inline constexpr int kPercentDecimals = 2, kMemoryDecimals = 2, kStepDecimals = 3;
 
 inline constexpr MetricTag kPartTags[] = {metric::identity("host"), metric::identity("pipeline"), metric::identity("component")};
 inline constexpr MetricTag kReasonTags[] = {metric::identity("host"), metric::identity("pipeline"), metric::identity("component"),
                                             metric::identity("reason")};
+
+inline constexpr MetricTag kStepTags[] = {metric::identity("host"), metric::identity("direction")};
 
 inline constexpr Metric kMetrics[] = {
     metric::rate("self.cpu.user", "%", kPercentDecimals, metric::host_tags, "getrusage ru_utime",
@@ -24,6 +26,10 @@ inline constexpr Metric kMetrics[] = {
                   "Voluntary context switches of the agent"),
     metric::total("self.switches.involuntary", "1", metric::count, metric::host_tags, "getrusage ru_nivcsw",
                   "Involuntary context switches of the agent"),
+    metric::total("self.clock.steps", "1", metric::count, metric::host_tags, "CLOCK_REALTIME, CLOCK_BOOTTIME",
+                  "Steps of the wall clock since the agent started"),
+    metric::gauge("self.clock.step", "s", kStepDecimals, kStepTags, "CLOCK_REALTIME, CLOCK_BOOTTIME",
+                  "Length of a step of the wall clock, in its span; negative: it was set back"),
     metric::total("self.samples.in", "1", metric::count, kPartTags, "ledger", "Input samples of a stage"),
     metric::total("self.samples.created", "1", metric::count, kPartTags, "ledger", "Samples created by a stage"),
     metric::total("self.samples.out", "1", metric::count, kPartTags, "ledger", "Output samples of a source or stage"),

@@ -48,10 +48,11 @@ SelfSource::Names::Names(Host host)
       component(host.intern("component")),
       reason(host.intern("reason")) {}
 
-SelfSource::SelfSource(Host host) : host_(host), names_(host) {}
+SelfSource::SelfSource(Host host) : host_(host), names_(host), steps_(host) {}
 
 Code SelfSource::collect(const Window &window, Batch &batch) {
   const bool baseline = (window.flags & ATALAYA_WINDOW_BASELINE) != 0;
+  steps_.add_span(core::read_clocks(), batch);
   collect_process(baseline, window.monotonic_ns, batch);
   collect_ledger(baseline, window.monotonic_ns, batch);
   return Code::ok;
@@ -60,7 +61,7 @@ Code SelfSource::collect(const Window &window, Batch &batch) {
 void SelfSource::collect_process(bool baseline, int64_t now, Batch &batch) {
   const Usage usage = read_usage();
   const Reading reading = read_process("/proc/self");
-  Sample &sample = batch.add(ATALAYA_METRICS, 0, 7);
+  Sample &sample = batch.add(ATALAYA_METRICS, 0, 8);
   if (usage_ && !baseline) {
     put(batch, sample, names_.cpu_user, share(usage_->user_ns, usage.user_ns, now - usage_at_));
     put(batch, sample, names_.cpu_system, share(usage_->system_ns, usage.system_ns, now - usage_at_));
@@ -70,6 +71,7 @@ void SelfSource::collect_process(bool baseline, int64_t now, Batch &batch) {
   put(batch, sample, names_.files, reading.open_files);
   batch.field(sample, names_.voluntary, usage.voluntary_switches);
   batch.field(sample, names_.involuntary, usage.involuntary_switches);
+  steps_.add_count(sample, batch);
   usage_ = usage;
   usage_at_ = now;
 }

@@ -10,6 +10,7 @@
 #include "plugins/shared/io/samples/identity.h"
 #include "plugins/sources/self/reader.h"
 #include "plugins/sources/self/self_metrics.h"
+#include "plugins/sources/self/step_report.h"
 
 namespace atalaya::self {
 
@@ -43,6 +44,7 @@ class SelfSource final : public Source {
 
   Host host_;
   Names names_;
+  StepReport steps_;
   std::optional<Usage> usage_;  // of the last collection
   int64_t usage_at_ = 0;
   io::IdentityKey key_;
