@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <tuple>
+#include <utility>
 
 #include "core/base/sample/span_end.h"
 
@@ -23,8 +25,7 @@ int64_t shorter(int64_t a_ns, int64_t b_ns) {
 // Windows last as long as between two readings, which are some milliseconds late: the end of one is not exactly the begin of the
 // next one.
 int64_t jitter_of(int64_t step_ns) {
-  constexpr int64_t kMost = 250'000'000;
-  return std::min(step_ns / 16, kMost);
+  return std::min(step_ns / 16, kMaxJitter);
 }
 
 Stretch stretch_of(const CollectedRow &row) {
@@ -38,18 +39,44 @@ struct HostRows {
   CollectedTime all;  // of any family
 };
 
-// The readings of a start, before its first window, cover no time.
-bool is_start(const CollectedRow &row, const std::vector<const CollectedRow *> &rows) {
-  return row.instants && std::any_of(rows.begin(), rows.end(), [&](const CollectedRow *other) {
-           return !other->instants && other->begin_ns >= row.end_ns && other->begin_ns - row.end_ns <= kLongestHold;
-         });
-}
+// The rows of one family by time.
+class FamilyRows {
+ public:
+  explicit FamilyRows(const std::vector<const CollectedRow *> &rows) {
+    for (const CollectedRow *row : rows) (row->instants ? instants_ : windows_).push_back(row);
+    const auto by_begin = [](const CollectedRow *a, const CollectedRow *b) { return a->begin_ns < b->begin_ns; };
+    std::sort(windows_.begin(), windows_.end(), by_begin);
+    std::sort(instants_.begin(), instants_.end(), by_begin);
+    for (const CollectedRow *row : instants_)
+      ends_ns_.push_back(ends_ns_.empty() ? row->end_ns : std::max(ends_ns_.back(), row->end_ns));
+  }
+
+  const std::vector<const CollectedRow *> &windows() const { return windows_; }
+  // The readings of a start, before its first window, cover no time.
+  bool is_start(const CollectedRow &row) const {
+    const auto next = std::lower_bound(windows_.begin(), windows_.end(), row.end_ns,
+                                       [](const CollectedRow *window, int64_t time_ns) { return window->begin_ns < time_ns; });
+    return row.instants && next != windows_.end() && (*next)->begin_ns - row.end_ns <= kLongestHold;
+  }
+  // An instant between two windows shows that the collection stopped and began again.
+  bool began_in(int64_t begin_ns, int64_t end_ns) const {
+    const auto after = std::upper_bound(instants_.begin(), instants_.end(), end_ns,
+                                        [](int64_t time_ns, const CollectedRow *instant) { return time_ns < instant->begin_ns; });
+    return after != instants_.begin() && ends_ns_[static_cast<size_t>(after - instants_.begin()) - 1] > begin_ns;
+  }
+  void add_known(const std::vector<const CollectedRow *> &rows, std::vector<Stretch> &stretches) const {
+    for (const CollectedRow *row : rows)
+      if (row->end_ns > row->begin_ns && !is_start(*row)) stretches.push_back(stretch_of(*row));
+  }
+
+ private:
+  std::vector<const CollectedRow *> windows_, instants_;
+  std::vector<int64_t> ends_ns_;  // the latest end of the instants up to each
+};
 
 CollectedTime united(const HostRows &host) {
   std::vector<Stretch> stretches;
-  for (const auto &[family, rows] : host.families)
-    for (const CollectedRow *row : rows)
-      if (row->end_ns > row->begin_ns && !is_start(*row, rows)) stretches.push_back(stretch_of(*row));
+  for (const auto &[family, rows] : host.families) FamilyRows(rows).add_known(rows, stretches);
   return CollectedTime(std::move(stretches));
 }
 
@@ -57,21 +84,12 @@ bool is_collected(const CollectedTime &time, int64_t begin_ns, int64_t end_ns) {
   return time.length_in(begin_ns, end_ns) == end_ns - begin_ns;
 }
 
-// An instant between two windows shows that the collection stopped and began again.
-bool began_in(const std::vector<const CollectedRow *> &rows, int64_t begin_ns, int64_t end_ns) {
-  return std::any_of(rows.begin(), rows.end(),
-                     [&](const CollectedRow *row) { return row->instants && row->end_ns > begin_ns && row->begin_ns <= end_ns; });
-}
-
 // Windows without a sample of the family: the host was collected all the time between two others.
-void add_empty_windows(const std::vector<const CollectedRow *> &rows, const CollectedTime &host, std::vector<Stretch> &stretches) {
-  std::vector<const CollectedRow *> windows;
-  for (const CollectedRow *row : rows)
-    if (!row->instants) windows.push_back(row);
-  std::sort(windows.begin(), windows.end(), [](const auto *a, const auto *b) { return a->begin_ns < b->begin_ns; });
+void add_empty_windows(const FamilyRows &rows, const CollectedTime &host, std::vector<Stretch> &stretches) {
+  const std::vector<const CollectedRow *> &windows = rows.windows();
   for (size_t i = 1; i < windows.size(); ++i) {
     const int64_t begin_ns = windows[i - 1]->end_ns, end_ns = windows[i]->begin_ns;
-    if (begin_ns >= end_ns || began_in(rows, begin_ns, end_ns) || !is_collected(host, begin_ns, end_ns)) continue;
+    if (begin_ns >= end_ns || rows.began_in(begin_ns, end_ns) || !is_collected(host, begin_ns, end_ns)) continue;
     stretches.push_back({begin_ns, end_ns, shorter(windows[i - 1]->step_ns, windows[i]->step_ns), 0});
   }
 }
@@ -85,9 +103,9 @@ void add_runs(const CollectedTime &host, std::vector<Stretch> &stretches) {
 CollectedTime time_of(std::string_view family, const HostRows &host) {
   const auto &rows = host.families.find(family)->second;
   std::vector<Stretch> stretches;
-  for (const CollectedRow *row : rows)
-    if (row->end_ns > row->begin_ns && !is_start(*row, rows)) stretches.push_back(stretch_of(*row));
-  add_empty_windows(rows, host.all, stretches);
+  const FamilyRows by_time(rows);
+  by_time.add_known(rows, stretches);
+  add_empty_windows(by_time, host.all, stretches);
   if (const auto any = host.families.find(kAnyFamily); any != host.families.end())
     for (const CollectedRow *row : any->second) stretches.push_back(stretch_of(*row));
   if (std::find(kComeAndGo.begin(), kComeAndGo.end(), family) != kComeAndGo.end()) add_runs(host.all, stretches);
@@ -96,37 +114,53 @@ CollectedTime time_of(std::string_view family, const HostRows &host) {
 
 }  // namespace
 
-bool CollectedRows::has_window_in(int64_t begin_ns, int64_t end_ns) const {
-  return std::any_of(windows_.begin(), windows_.end(),
-                     [&](const CollectedRow &row) { return row.begin_ns < end_ns && row.end_ns > begin_ns; });
+bool CollectedRows::has_window_between(const CollectedRow &row, const CollectedRow &next) const {
+  const auto first =
+      std::upper_bound(windows_.begin(), windows_.end(), row.end_ns, [this](int64_t time_ns, const CollectedRow &window) {
+        ++comparisons_;
+        return time_ns < window.end_ns;
+      });
+  return first != windows_.end() && first->begin_ns < next.begin_ns;
 }
 
-bool CollectedRows::joins(const CollectedRow &row, const CollectedRow &other) const {
-  const int64_t gap_ns = std::max(row.begin_ns, other.begin_ns) - std::min(row.end_ns, other.end_ns);
-  if (!row.instants) return gap_ns <= jitter_of(shorter(row.step_ns, other.step_ns));
-  return gap_ns <= kLongestHold &&
-         (gap_ns <= 0 || !has_window_in(std::min(row.end_ns, other.end_ns), std::max(row.begin_ns, other.begin_ns)));
+bool CollectedRows::joins(const CollectedRow &row, const CollectedRow &next) const {
+  ++comparisons_;
+  const int64_t gap_ns = next.begin_ns - row.end_ns;
+  if (!row.instants) return gap_ns <= jitter_of(shorter(row.step_ns, next.step_ns));
+  return gap_ns <= kLongestHold && (gap_ns <= 0 || !has_window_between(row, next));
 }
 
-void CollectedRows::add(const CollectedRow &added) {
-  CollectedRow row = added;
+bool CollectedRows::extend(CollectedRow &row, const CollectedRow &next) const {
+  if (!joins(row, next)) return false;
+  const int64_t gap_ns = row.instants ? next.begin_ns - row.end_ns : 0;
+  row.step_ns = shorter(shorter(row.step_ns, next.step_ns), gap_ns);
+  row.end_ns = std::max(row.end_ns, next.end_ns);
+  return true;
+}
+
+void CollectedRows::add(const CollectedRow &row) {
   std::vector<CollectedRow> &rows = row.instants ? instants_ : windows_;
   // Most windows follow the last one.
-  for (size_t i = rows.size(); i-- > 0;) {
-    const CollectedRow &other = rows[i];
-    if (!joins(row, other)) {
-      if (other.end_ns < core::begin_of(row.begin_ns, kLongestHold)) break;
-      continue;
-    }
-    const int64_t gap_ns = row.instants ? std::max(row.begin_ns, other.begin_ns) - std::min(row.end_ns, other.end_ns) : 0;
-    row.step_ns = shorter(shorter(row.step_ns, other.step_ns), gap_ns);
-    row.begin_ns = std::min(row.begin_ns, other.begin_ns);
-    row.end_ns = std::max(row.end_ns, other.end_ns);
-    rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(i));
-  }
-  const auto place = std::upper_bound(rows.begin(), rows.end(), row.begin_ns,
-                                      [](int64_t time_ns, const CollectedRow &one) { return time_ns < one.begin_ns; });
-  rows.insert(place, std::move(row));
+  if (!row.instants && !rows.empty() && row.begin_ns >= rows.back().begin_ns && extend(rows.back(), row)) return;
+  rows.push_back(row);
+  is_united_ = false;
+}
+
+void CollectedRows::sort(std::vector<CollectedRow> &rows) const {
+  std::sort(rows.begin(), rows.end(), [this](const CollectedRow &a, const CollectedRow &b) {
+    ++comparisons_;
+    return std::tie(a.begin_ns, a.end_ns) < std::tie(b.begin_ns, b.end_ns);
+  });
+  size_t last = 0;
+  for (size_t i = 1; i < rows.size(); ++i)
+    if (!extend(rows[last], rows[i]) && ++last != i) rows[last] = std::move(rows[i]);
+  if (!rows.empty()) rows.resize(last + 1);
+}
+
+void CollectedRows::unite() const {
+  if (std::exchange(is_united_, true)) return;
+  sort(windows_);
+  sort(instants_);
 }
 
 void CollectedRows::add(int64_t time_ns, int64_t duration_ns) {

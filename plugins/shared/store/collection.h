@@ -31,8 +31,11 @@ inline constexpr const char *kAnyFamily = "*";
 
 // Instants that are further apart do not belong together.
 inline constexpr int64_t kLongestHold = 300'000'000'000;
+// Windows that are further apart do not follow one another.
+inline constexpr int64_t kMaxJitter = 250'000'000;
 
-// The rows of one family of a host, from windows in any order.
+// The rows of one family of a host, from windows in any order. They are united when they are read, so that the cost is that of
+// sorting them, whatever a sender sends.
 class CollectedRows {
  public:
   CollectedRows(std::string host, std::string family) : host_(std::move(host)), family_(std::move(family)) {}
@@ -40,15 +43,23 @@ class CollectedRows {
   void add(const CollectedRow &row);
   // `duration_ns` 0: an instant.
   void add(int64_t time_ns, int64_t duration_ns);
-  const std::vector<CollectedRow> &windows() const { return windows_; }
-  const std::vector<CollectedRow> &instants() const { return instants_; }
+  const std::vector<CollectedRow> &windows() const { return unite(), windows_; }
+  const std::vector<CollectedRow> &instants() const { return unite(), instants_; }
+  // Comparisons of two rows until now.
+  uint64_t comparisons() const { return comparisons_; }
 
  private:
-  bool has_window_in(int64_t begin_ns, int64_t end_ns) const;
-  bool joins(const CollectedRow &row, const CollectedRow &other) const;
+  void unite() const;
+  void sort(std::vector<CollectedRow> &rows) const;
+  bool has_window_between(const CollectedRow &row, const CollectedRow &next) const;
+  bool joins(const CollectedRow &row, const CollectedRow &next) const;
+  // False: they do not belong together.
+  bool extend(CollectedRow &row, const CollectedRow &next) const;
 
   std::string host_, family_;
-  std::vector<CollectedRow> windows_, instants_;  // by time
+  mutable std::vector<CollectedRow> windows_, instants_;  // by time once they are united
+  mutable bool is_united_ = true;
+  mutable uint64_t comparisons_ = 0;
 };
 
 // The time in which one family of a host was collected.

@@ -19,6 +19,10 @@ CollectedWriter::CollectedWriter(Database &database, core::NameOf name_of)
       find_(database,
             "SELECT id, begin_ns, end_ns, step_ns, instants FROM collected WHERE host = ?1 AND family = ?2 AND end_ns >= ?3 "
             "AND begin_ns <= ?4"),
+      find_windows_(
+          database,
+          "SELECT id, begin_ns, end_ns, step_ns, instants FROM collected WHERE host = ?1 AND family = ?2 AND end_ns >= ?3 "
+          "AND begin_ns <= ?4 AND instants = 0"),
       remove_(database, "DELETE FROM collected WHERE id = ?1"),
       add_(database,
            "INSERT INTO collected(host, family, begin_ns, end_ns, step_ns, instants, arrived_ns) VALUES(?1, ?2, ?3, ?4, ?5, ?6, "
@@ -106,22 +110,28 @@ void CollectedWriter::merge(const Key &key, const CollectedRows &added, int64_t 
   };
   widen(added.windows());
   widen(added.instants());
+  // Windows join only their neighbours; instants also those from which no window separates them.
+  const bool is_windows = added.instants().empty();
+  const int64_t reach_ns = is_windows ? kMaxJitter : kLongestHold;
   std::vector<int64_t> replaced;
-  find_.each(
-      [&](const Row &row) {
-        replaced.push_back(row.integer(0));
-        all.add({key.first, key.second, row.integer(1), row.integer(2), row.integer(3), row.integer(4) != 0});
-      },
-      std::string_view(key.first), std::string_view(key.second), first_ns - kLongestHold, last_ns + kLongestHold);
+  (is_windows ? find_windows_ : find_)
+      .each(
+          [&](const Row &row) {
+            replaced.push_back(row.integer(0));
+            all.add({key.first, key.second, row.integer(1), row.integer(2), row.integer(3), row.integer(4) != 0});
+          },
+          std::string_view(key.first), std::string_view(key.second), first_ns - reach_ns, last_ns + reach_ns);
   for (const int64_t id : replaced) remove_.run(id);
   for (const CollectedRow &row : added.windows()) all.add(row);
   for (const CollectedRow &row : added.instants()) all.add(row);
-  last_.erase(key);
+  const auto last = last_.find(key);
+  if (last != last_.end() && std::find(replaced.begin(), replaced.end(), last->second.id) != replaced.end()) last_.erase(last);
   for (const CollectedRow &row : all.instants()) insert(key, row, now_ns);
   for (const CollectedRow &row : all.windows()) insert(key, row, now_ns);
   if (all.windows().empty()) return;
   if (last_.size() >= kMaxLast) last_.clear();
-  last_[key] = {database_.last_id(), all.windows().back()};
+  Last &newest = last_[key];  // late windows may come before it
+  if (newest.id == 0 || newest.row.begin_ns < all.windows().back().begin_ns) newest = {database_.last_id(), all.windows().back()};
 }
 
 void CollectedWriter::insert(const Key &key, const CollectedRow &row, int64_t now_ns) {

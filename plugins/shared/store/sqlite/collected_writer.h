@@ -45,7 +45,7 @@ class CollectedWriter {
 
   core::NameOf name_of_;
   Database &database_;
-  Statement find_, remove_, add_, extend_;
+  Statement find_, find_windows_, remove_, add_, extend_;
 
   std::vector<size_t> families_of_names_;  // by name id: index of the family + 1
   std::map<std::string, size_t, std::less<>> families_;

@@ -166,5 +166,31 @@ TEST_CASE("a repaired store keeps the times of collection") {
   CHECK(seconds_of(store, "sys") == 20);
 }
 
+// Of n windows in any order, uniting may cost c * n * log(n) comparisons: a sender decides how many there are.
+TEST_CASE("windows and instants that do not meet cost no more than sorting them") {
+  constexpr int kCount = 100'000;
+  for (const bool are_instants : {false, true}) {
+    for (const int step : {1, -1, 7919}) {  // in order, backward, mixed
+      CAPTURE(are_instants);
+      CAPTURE(step);
+      CollectedRows rows("h1", "proc");
+      for (int64_t i = 0; i < kCount; ++i) {
+        const int64_t number = (step < 0 ? kCount - 1 - i : i * step % kCount);
+        rows.add(kT0 + number * 2'000'000, 1'000'000);                                  // 1 ms of each 2 ms
+        if (are_instants) rows.add(kT0 + number * 2'000'000 + 500'000 - 1'000'000, 0);  // within it, so that none meets another
+      }
+      CHECK(rows.windows().size() == kCount);
+      CHECK(rows.instants().size() == (are_instants ? kCount : 0));
+      CHECK(rows.comparisons() < uint64_t{kCount} * 17 * 6);
+      const Collection all([&] {
+        std::vector<CollectedRow> both = rows.windows();
+        both.insert(both.end(), rows.instants().begin(), rows.instants().end());
+        return both;
+      }());
+      CHECK(all.of("h1", "proc").length_in(kT0 - kHour, kT0 + kHour) == int64_t{kCount} * 1'000'000);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace atalaya::store::test
