@@ -16,7 +16,7 @@ using Groups = std::vector<std::vector<size_t>>;  // indices of the items of eac
 Groups clusters_of(const Problem &problem);
 // First-fit placements: of the items in the order of clusters, of connected items and of names, each on the hosts in their order
 // and in descending order of capacity.
-std::vector<Placement> packings(const Problem &problem);
+std::vector<Placement> greedy_placements(const Problem &problem);
 
 // The reason why the items do not fit, and what is needed: "h1 would need 416 % ...; it fits with 3 more hosts like h4".
 std::string misfit_text(const Problem &problem, const Placement &placement);

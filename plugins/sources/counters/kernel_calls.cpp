@@ -11,9 +11,9 @@ namespace {
 
 class KernelCalls final : public PerfCalls {
  public:
-  int open(const perf_event_attr &attributes, const Place &place, int leader) override {
-    const unsigned long flags = PERF_FLAG_FD_CLOEXEC | (place.cgroup ? PERF_FLAG_PID_CGROUP : 0UL);
-    const long event = ::syscall(SYS_perf_event_open, &attributes, place.pid, place.cpu, leader, flags);
+  int open(const perf_event_attr &attributes, const Scope &scope, int leader) override {
+    const unsigned long flags = PERF_FLAG_FD_CLOEXEC | (scope.cgroup ? PERF_FLAG_PID_CGROUP : 0UL);
+    const long event = ::syscall(SYS_perf_event_open, &attributes, scope.pid, scope.cpu, leader, flags);
     return event < 0 ? -errno : static_cast<int>(event);
   }
   ssize_t read(int event, std::span<uint64_t> words) override {

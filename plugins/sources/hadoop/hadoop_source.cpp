@@ -59,13 +59,13 @@ Code HadoopSource::run() {
       delivery_.wait_for_all();
       if (delivery_.stopping()) return Code::ok;
       settle();
-      delivery_.count_tries(begun);
-      const auto next_try = delivery_.next_try();
-      if (!next_try) {
+      delivery_.count_attempts(begun);
+      const auto next_attempt = delivery_.next_attempt();
+      if (!next_attempt) {
         log_import();
         return Code::end;
       }
-      next = std::max(*next_try, begun + every_ns_);
+      next = std::max(*next_attempt, begun + every_ns_);
     }
     if (!wait(next)) return Code::ok;
   }
@@ -149,7 +149,7 @@ bool HadoopSource::read_history(const Found &found) {
   if (running.grown_at == 0 || !grows_unseen(storage, found)) running.grown_at = monotonic();
   const uint64_t before = reading->read(), spans_before = import_.spans;
   bool held = false;
-  const bool went_on = reading->read_on(
+  const bool went_on = reading->read_new(
       storage, found, !is_idle(found, running),
       [&](const std::string &key) {
         const std::optional<protocols::Position> position = delivery_.stored_position(key);
@@ -195,7 +195,7 @@ void HadoopSource::report_rest(const Found &found, const History &history) {
   const bool done_writing = old_enough && !found.parts.back().open;
   if (is_known(history) && done_writing && !history.broken() && history.waiting() > 0)
     host_.log(Level::warning, found.path + ": its end is cut off; complete lines are kept");
-  if (delivery_.left_out() > 0)
+  if (delivery_.omitted() > 0)
     host_.log(Level::warning, "jobs have more than max_names distinct names of counters; further counters are left out");
   if (history.form() == History::Form::none && (places_.is_named(found.path) || found.path.ends_with(".jhist")))
     host_.log(Level::warning, found.path + " is not a known form of job history");

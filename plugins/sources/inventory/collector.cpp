@@ -48,13 +48,13 @@ void Collector::start() {
 
 void Collector::load() {
   history_ = {};
-  first_ever_ = true;
+  is_first_run_ = true;
   const auto folder = host_.state_dir();
   file_ = folder ? *folder + "/facts" : std::string();
   if (file_.empty() || ::access(file_.c_str(), F_OK) != 0) return;
   auto text = core::read_file(file_, kMaxState);
-  first_ever_ = !text || !history_.read(*text);
-  if (first_ever_)
+  is_first_run_ = !text || !history_.read(*text);
+  if (is_first_run_)
     warn_once((text ? file_ + " is damaged" : "cannot read " + file_ + ": " + text.error()) +
               "; the start times of facts are lost, all facts begin now");
 }
@@ -92,8 +92,8 @@ void Collector::collect(const Window &window, Batch &batch) {
     all_emitted_ns_ = window.monotonic_ns;
   }
   emit(batch, records);
-  emit_metrics(batch, first_ever_ ? std::nullopt : std::optional(changes));
-  first_ever_ = false;
+  emit_metrics(batch, is_first_run_ ? std::nullopt : std::optional(changes));
+  is_first_run_ = false;
 }
 
 void Collector::emit(Batch &batch, std::span<const Record> records) const {

@@ -135,7 +135,7 @@ void Collector::collect(const Window &window, Batch &batch) {
   for (const JvmReading &seen : all) {
     const auto profile = profiles.extract(id_of(seen.jvm));
     // Without any thread dump in the window there are no values of the profile.
-    const bool was_sampled = !profile.empty() && (profile.mapped().is_whole || profile.mapped().has_result());
+    const bool was_sampled = !profile.empty() && (profile.mapped().is_complete || profile.mapped().has_result());
     emit(seen, was_sampled ? &profile.mapped() : nullptr, passed, batch);
   }
   for (const auto &[id, profile] : profiles)
@@ -157,7 +157,7 @@ std::map<JvmId, Profiled> Collector::take_profiles(bool is_window) {
 
 std::vector<Collector::JvmReading> Collector::read_all(const Window &window) {
   std::vector<JvmReading> wanted;
-  unshared_ = 0;
+  without_counters_ = 0;
   for (const FoundJvm &jvm : discovery_.find()) {
     const HsperfdataFile file(jvm);
     const int64_t begin = core::monotonic();
@@ -165,10 +165,10 @@ std::vector<Collector::JvmReading> Collector::read_all(const Window &window) {
     if (is_wanted(jvm, bytes)) wanted.push_back(read(jvm, bytes, begin, window));
   }
   bytes_.wipe();
-  if (discovery_.closed_pid() != 0 && !std::exchange(logged_missing_, true))
+  if (discovery_.unreadable_pid() != 0 && !std::exchange(logged_missing_, true))
     host_.log(Level::warning,
-              "JVMs of other users may be missing: this process must not read process " + std::to_string(discovery_.closed_pid()) +
-                  " and possibly others; " +
+              "JVMs of other users may be missing: this process must not read process " +
+                  std::to_string(discovery_.unreadable_pid()) + " and possibly others; " +
                   (::geteuid() == 0 ? "this root lacks CAP_SYS_PTRACE" : "run as root, or link the drop-in jvm-others"));
   return wanted;
 }
@@ -206,11 +206,11 @@ Collector::JvmReading Collector::read(const FoundJvm &jvm, std::string_view byte
   auto shared = parse_counters(bytes);
   if (shared) {
     if (!std::exchange(known.is_up, is_up(*shared))) known.identity = parse_identity(bytes);
-    known.clock.see(*shared, core::monotonic());
+    known.clock.update(*shared, core::monotonic());
     auto first = before(known, *shared, is_new, window);
     set_readings(seen, std::move(first), {std::move(*shared), begin_ns}, known);
   } else {
-    ++unshared_;
+    ++without_counters_;
   }
   known.before = seen.now;
   return seen;
@@ -236,25 +236,25 @@ void Collector::emit(const JvmReading &seen, const Profiled *profiled, int64_t p
   Sample &sample = this->sample(ATALAYA_METRICS, jvm_tags, 0, static_cast<uint32_t>(kCounterMetrics.size() + exports + 18), batch);
   batch.field(sample, names_.start, seen.start_ns);
   if (seen.now) {
-    put_shared(seen, sample, batch);
-    put_exports(seen, sample, batch);
+    add_shared(seen, sample, batch);
+    add_exports(seen, sample, batch);
   }
-  if (profiled != nullptr) put_profile(*profiled, passed_ns, sample, batch);
-  put_pauses(seen, sample, jvm_tags, batch);
+  if (profiled != nullptr) add_profile(*profiled, passed_ns, sample, batch);
+  add_pauses(seen, sample, jvm_tags, batch);
   emit_cause(seen, jvm_tags, batch);
   if (profiled == nullptr) return;
   emit_functions(profiled->profile, passed_ns, jvm_tags, batch);
   emit_stacks(*profiled, jvm_tags, batch);
 }
 
-void Collector::put_shared(const JvmReading &seen, Sample &sample, Batch &batch) {
+void Collector::add_shared(const JvmReading &seen, Sample &sample, Batch &batch) {
   for (size_t i = 0; i < kCounterMetrics.size(); ++i) {
     const auto number = number_of(kCounterMetrics[i], *seen.now, seen.before ? &*seen.before : nullptr);
     if (number) std::visit([&](auto value) { batch.field(sample, names_.counters[i], value); }, *number);
   }
 }
 
-void Collector::put_exports(const JvmReading &seen, Sample &sample, Batch &batch) {
+void Collector::add_exports(const JvmReading &seen, Sample &sample, Batch &batch) {
   const JvmCounters &shared = seen.now->shared;
   for (const Export &one : shared.exports)
     if (const auto id = export_id(one.name)) batch.field(sample, *id, one.value);
@@ -279,7 +279,7 @@ std::optional<uint32_t> Collector::export_id(const std::string &name) {
 }
 
 // A longest pause that is only a lower bound is a series of its own.
-void Collector::put_pauses(const JvmReading &seen, Sample &sample, const JvmTags &jvm_tags, Batch &batch) {
+void Collector::add_pauses(const JvmReading &seen, Sample &sample, const JvmTags &jvm_tags, Batch &batch) {
   if (!seen.now || !seen.before) return;
   const auto pauses = pauses_between(seen.before->shared, seen.now->shared);
   if (!pauses) return;
@@ -303,7 +303,7 @@ void Collector::emit_cause(const JvmReading &seen, const JvmTags &jvm_tags, Batc
   batch.field(sample, names_.cause_seen, int64_t{1});
 }
 
-void Collector::put_profile(const Profiled &window, int64_t passed_ns, Sample &sample, Batch &batch) {
+void Collector::add_profile(const Profiled &window, int64_t passed_ns, Sample &sample, Batch &batch) {
   batch.field(sample, names_.rate, per_second(window.profile.dumps, passed_ns));
   batch.field(sample, names_.cost, percent(window.cost_ns, passed_ns));
   batch.field(sample, names_.pause, percent(window.pause_ns, passed_ns));
@@ -409,7 +409,7 @@ void Collector::emit_spans(const Window &window, Batch &batch) {
 void Collector::emit_account(size_t count, int64_t cost_ns, int64_t passed_ns, Batch &batch) {
   Sample &sample = batch.add(ATALAYA_METRICS, 0, 3);
   batch.field(sample, names_.count, as_count(count));
-  batch.field(sample, names_.unshared, as_count(unshared_));
+  batch.field(sample, names_.unshared, as_count(without_counters_));
   if (passed_ns > 0) batch.field(sample, names_.source_cost, percent(cost_ns, passed_ns));
 }
 

@@ -54,10 +54,10 @@ enum class Counter : uint8_t {
   compile_ticks,
   ticks,  // the JVM's clock in ticks, updated several times per second
   frequency,
-  begin_ms,
-  made_ms,
+  start_ms,
+  started_ms,  // time at which the JVM's start was complete; 0: not yet
 };
-inline constexpr size_t kCounters = static_cast<size_t>(Counter::made_ms) + 1;
+inline constexpr size_t kCounters = static_cast<size_t>(Counter::started_ms) + 1;
 // Returns the counter's name in the file.
 std::string_view shared_name(Counter counter);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The metrics of a JVM, and for each the counters whose sum it is computed from.
+// The metrics of a JVM, each with the counters from whose sum it is computed.
 #pragma once
 
 #include <atalaya/plugin.hpp>

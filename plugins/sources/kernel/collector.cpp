@@ -89,7 +89,7 @@ void Collector::read_log(const Window &window) {
     const int64_t time_ns = std::clamp(record.time_ns, last_ns_, std::max(last_ns_, window.monotonic_ns));
     const Message message = parse_message(record.text);
     if (const auto *kill = std::get_if<Kill>(&message)) victims_->add(*kill, time_ns);
-    if (const auto *place = std::get_if<KillPlace>(&message)) victims_->add(*place);
+    if (const auto *place = std::get_if<KillCgroup>(&message)) victims_->add(*place);
     if (const auto *error = std::get_if<FileSystemError>(&message)) failed_devices_.emplace_back(error->device);
     if (const auto *crash = std::get_if<Crash>(&message))
       crashes_.push_back({time_ns, crash->thread, std::string(crash->process), std::string(crash->kind), std::string(crash->file)});

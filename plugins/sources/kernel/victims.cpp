@@ -22,7 +22,7 @@ void Victims::add(const Kill &kill, int64_t time_ns) {
   logged_.push_back({time_ns, kill.pid, std::string(kill.process), {}, static_cast<double>(kill.resident_kib) / 1024});
 }
 
-void Victims::add(const KillPlace &place) {
+void Victims::add(const KillCgroup &place) {
   limit(places_);
   places_[place.pid] = place.cgroup;
 }

@@ -67,7 +67,7 @@ std::optional<Connection> connection_of(Bytes payload) {
   return Connection{request->protocol, request->tuple, answer->tuple};
 }
 
-ListEnd take_connections(Bytes datagram, const std::function<void(const Connection &)> &take) {
+ListProgress parse_connections(Bytes datagram, const std::function<void(const Connection &)> &take) {
   network::NetlinkMessage message;
   while (next_message(datagram, message)) {
     // The end has the error of the list, if any.

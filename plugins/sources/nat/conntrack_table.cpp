@@ -60,7 +60,7 @@ core::Status ConntrackTable::read(const std::function<void(const Connection &)> 
     const ssize_t size = ::recv(socket_.get(), buffer_.data(), buffer_.size(), 0);
     if (size < 0 && errno == EINTR) continue;
     if (size < 0) return failure(errno);
-    const ListEnd end = take_connections(std::span(buffer_).first(static_cast<size_t>(size)), take);
+    const ListProgress end = parse_connections(std::span(buffer_).first(static_cast<size_t>(size)), take);
     if (end.error != 0) return failure(end.error);
     if (end.done) return core::Done{};
   }

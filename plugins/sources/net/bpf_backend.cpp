@@ -45,7 +45,7 @@ uint32_t ring_size(size_t wanted) {
 class BpfBackend final : public Backend {
  public:
   explicit BpfBackend(const BackendOptions &options)
-      : options_(options), calls_(options.udp || options.tcp_by_call), ring_(options.uses, options.merge_ports) {}
+      : options_(options), calls_(options.udp || options.tcp_by_call), ring_(options.max_uses, options.merge_ports) {}
 
   // Older kernels (before 6.3) refuse to count calls, and the peers of calls require a capability and a cgroup of version 2: then
   // they are omitted.
@@ -68,9 +68,9 @@ class BpfBackend final : public Backend {
     return loaded;
   }
 
-  void walk(bool whole, const Take &take) override {
+  void walk(bool complete, const Take &take) override {
     ++skeleton_->bss->pass;
-    skeleton_->bss->whole = whole ? 1 : 0;
+    skeleton_->bss->whole = complete ? 1 : 0;
     const core::Descriptor pass(bpf_iter_create(bpf_link__fd(iterator_.get())));
     if (!pass) fail(errno);
     size_t kept = 0;
@@ -160,7 +160,7 @@ class BpfBackend final : public Backend {
     settings.wake_at = size / 4;
     bpf_map__set_max_entries(skeleton->maps.records, size);
     for (bpf_map *map : {skeleton->maps.uses, skeleton->maps.peer_uses})
-      bpf_map__set_max_entries(map, static_cast<uint32_t>(options_.uses));
+      bpf_map__set_max_entries(map, static_cast<uint32_t>(options_.max_uses));
     bpf_program__set_autoload(skeleton->progs.socket_sends, calls_);
     bpf_program__set_autoload(skeleton->progs.socket_receives, calls_);
     for (bpf_program *program : naming(skeleton.get())) bpf_program__set_autoload(program, peers_);

@@ -122,7 +122,7 @@ void Collector::open_sampler() {
     if (options_.backend == "bpf" || options_.sampler.off_cpu) throw Failure(Code::unsupported, "backend bpf: " + reason);
     host_.log(Level::info, "BPF is unavailable; stacks are read sample by sample: " + reason);
   }
-  if (options_.sampler.dwarf && !options_.sampler.choose)
+  if (options_.sampler.dwarf && !options_.sampler.dwarf_if_needed)
     host_.log(Level::warning, "unwind = \"dwarf\" requires BPF; using frame pointers");
   options_.sampler.dwarf = false;
   if (std::exchange(options_.sampler.burst_ns, 0) > 0) host_.log(Level::warning, "wakers requires BPF; no bursts are recorded");
@@ -140,7 +140,7 @@ void Collector::pump() {
 // Running out of memory for one process does not end the agent.
 void Collector::pump_once() {
   try {
-    sampler_->pump(stop_.get(), [this](const ProcessId &id, bool again) { processes_.see(id, again); });
+    sampler_->pump(stop_.get(), [this](const ProcessId &id, bool again) { processes_.read_sampled(id, again); });
     if (namer_) namer_->add(sampler_->collect_renames());
   } catch (const std::exception &error) {
     if (!std::exchange(pump_failed_, true))
@@ -164,7 +164,7 @@ void Collector::collect(const Window &window, Batch &batch) {
   jvm_.next_window();
   if (options_.kernel && !baseline) refresh_kernel_symbols(window.monotonic_ns);
   if (namer_) {
-    namer_->settle(kNamesWithin);
+    namer_->wait_for_names(kNamesWithin);
     // The waits of a burst are read when it has ended.
     namer_->next_window(window.monotonic_ns - window.duration_ns - options_.sampler.burst_ns);
   }
@@ -204,7 +204,7 @@ void Collector::refresh_kernel_symbols(int64_t now_ns) {
   kernel_read_ns_ = now_ns;
   read_kernel_symbols();
   ::malloc_trim(0);  // the text took several MiB
-  folder_.use(&*kernel_);
+  folder_.set_kernel_symbols(&*kernel_);
   if (kernel_->empty())
     host_.log(Level::info, "no names of kernel functions: the kernel hides their addresses; run as root or grant CAP_SYSLOG");
 }
@@ -248,8 +248,8 @@ void Collector::take_wait(const StackCount &stack, const Waker &waker) {
 
 std::string Collector::fold_owner(const StackCount &stack, const Waker &waker, std::string_view reason) {
   folder_.fold({.off_cpu = true, .kernel = waker.kernel}, nullptr, waker_text_);
-  const Ended ended{.queued = stack.queued, .has_ended = waker.has_ended, .reason = reason, .by = waker_text_};
-  if (!waker.user.empty() && is_by_thread(ended, waker)) append_waker(waker);
+  const WaitEnd ended{.queued = stack.queued, .has_ended = waker.has_ended, .reason = reason, .waker_stack = waker_text_};
+  if (!waker.user.empty() && is_ended_by_thread(ended, waker)) append_waker(waker);
   return owner_of(ended, waker);
 }
 
@@ -273,9 +273,9 @@ bool Collector::fold(const StackCount &stack, const Process *process) {
     text_ = kQueued;
     return true;
   }
-  const bool is_whole = folder_.fold(stack, process == nullptr ? nullptr : &process->memory, text_);
+  const bool is_complete = folder_.fold(stack, process == nullptr ? nullptr : &process->memory, text_);
   if (stack.queued) text_.append(";").append(kQueued);
-  return is_whole;
+  return is_complete;
 }
 
 std::string_view Collector::reason_of_text(const StackCount &stack) const {

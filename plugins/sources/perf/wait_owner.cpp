@@ -57,9 +57,9 @@ Cause cause_of_function(std::string_view name) {
 }
 
 // The innermost known function decides.
-Cause cause_of(const Ended &ended, const Waker &waker) {
+Cause cause_of(const WaitEnd &ended, const Waker &waker) {
   bool has_names = false;
-  for (std::string_view rest = ended.by; !rest.empty();) {
+  for (std::string_view rest = ended.waker_stack; !rest.empty();) {
     const size_t begin = rest.rfind(';') + 1;  // npos + 1 is 0
     const std::string_view name = name_of(rest.substr(begin));
     rest = rest.substr(0, begin == 0 ? 0 : begin - 1);
@@ -103,18 +103,18 @@ bool is_readable(std::string_view by) {
 
 }  // namespace
 
-std::string owner_of(const Ended &ended, const Waker &waker) {
+std::string owner_of(const WaitEnd &ended, const Waker &waker) {
   if (ended.queued) return "a CPU";
   if (!ended.has_ended) return "unknown";
   const Cause cause = cause_of(ended, waker);
   if (cause == Cause::timer) return "a timer";
   if (cause == Cause::disk || (cause != Cause::unknown && ended.reason == "disk")) return disk_of(waker);
-  if (cause == Cause::network) return is_readable(ended.by) ? peer_of(waker) : "network";
+  if (cause == Cause::network) return is_readable(ended.waker_stack) ? peer_of(waker) : "network";
   if (cause == Cause::interrupt) return "an interrupt";
   return cause == Cause::thread ? thread_of(waker) : "unknown";
 }
 
-bool is_by_thread(const Ended &ended, const Waker &waker) {
+bool is_ended_by_thread(const WaitEnd &ended, const Waker &waker) {
   return !ended.queued && ended.has_ended && ended.reason != "disk" && cause_of(ended, waker) == Cause::thread;
 }
 

@@ -64,7 +64,7 @@ class Collector {
   procfs::CpuWatch cpu_watch_;
   std::unique_ptr<Msr> msr_;
   std::unique_ptr<Ipmi> ipmi_;
-  bool own_ipmi_;  // false: the test passed it
+  bool opens_ipmi_;  // false: a test passed the controller
   bool ipmi_works_ = false;
   std::unique_ptr<EnergyMeter> meter_;
   bool stopped_logged_ = false;

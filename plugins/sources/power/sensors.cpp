@@ -70,8 +70,8 @@ void Sensors::find_chips(const std::vector<procfs::Cpu> &cpus) {
   std::sort(intel.begin(), intel.end(), by_device);
   std::sort(amd.begin(), amd.end(), by_device);
   cpu_temperatures_ = false;
-  place_intel(intel, cpus);
-  place_amd(amd, cpus);
+  assign_intel_cores(intel, cpus);
+  assign_amd_packages(amd, cpus);
 }
 
 // Absent when it has no sensors.
@@ -114,7 +114,7 @@ void Sensors::find_channels(const std::string &folder, const Kind &kind, std::ve
 
 // coretemp.N is the host's die N, in the order of packages, and its label "Package id N" repeats that number; "Core" is the core's
 // id. If offline CPUs hide a die, or a die has no sensors, the mapping is unknown.
-void Sensors::place_intel(const std::vector<CpuChip> &chips, const std::vector<procfs::Cpu> &cpus) {
+void Sensors::assign_intel_cores(const std::vector<CpuChip> &chips, const std::vector<procfs::Cpu> &cpus) {
   const std::vector<procfs::Cpu> dies = firsts(cpus, &procfs::Cpu::first_of_die);
   if (chips.size() != dies.size()) return;
   for (size_t i = 0; i < chips.size(); ++i) {
@@ -131,7 +131,7 @@ void Sensors::place_intel(const std::vector<CpuChip> &chips, const std::vector<p
 }
 
 // One device per package, before Zen 2 per die. Tdie is its temperature; Tctl, which controls fans, is used without Tdie.
-void Sensors::place_amd(const std::vector<CpuChip> &chips, const std::vector<procfs::Cpu> &cpus) {
+void Sensors::assign_amd_packages(const std::vector<CpuChip> &chips, const std::vector<procfs::Cpu> &cpus) {
   std::vector<procfs::Cpu> owners = firsts(cpus, &procfs::Cpu::first_of_package);
   if (chips.size() != owners.size()) owners = firsts(cpus, &procfs::Cpu::first_of_die);
   if (chips.size() != owners.size()) return;

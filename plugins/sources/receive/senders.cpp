@@ -38,7 +38,7 @@ void Senders::forget_idle(int64_t now_ns) {
   last_sweep_ns_ = now_ns;
   std::erase_if(known_, [now_ns](const auto &entry) {
     const SenderPtr &sender = entry.second;
-    return sender.use_count() == 1 && sender->names == 0 && sender->names_ever < kForgottenNames &&
+    return sender.use_count() == 1 && sender->names == 0 && sender->total_names < kForgottenNames &&
            now_ns >= sender->used_at_ + kHour;
   });
 }

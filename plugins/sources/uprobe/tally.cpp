@@ -50,10 +50,10 @@ void Tally::add_lost(size_t region, uint64_t runs) {
   if (region < costs_.size()) costs_[region].dropped += static_cast<int64_t>(runs);
 }
 
-uint64_t Tally::begin_of(const uprobe_run &run) {
-  Begin begin{run.begin_ns, run.region, run.pid};
-  while (previous_starts_.count(begin) > 0 || !starts_.insert(begin).second) ++begin.ns;
-  return begin.ns;
+uint64_t Tally::start_of(const uprobe_run &run) {
+  RunStart begin{run.begin_ns, run.region, run.pid};
+  while (previous_starts_.count(begin) > 0 || !starts_.insert(begin).second) ++start.ns;
+  return start.ns;
 }
 
 }  // namespace atalaya::uprobe

@@ -67,7 +67,7 @@ std::string advised(std::string message, std::string_view advice);
 
 // Calls body and converts its exceptions to Failure, with the message and exit status of a command.
 template <class Body>
-auto answered(Body &&body, const char *advice = query::kAskForLess) {
+auto with_failures(Body &&body, const char *advice = query::kAskForLess) {
   try {
     return body();
   } catch (const query::Wrong &wrong) {

@@ -22,7 +22,7 @@ enum class Class : uint8_t {
 };
 
 // Facts from the other frames of the process.
-struct Company {
+struct ProcessTraits {
   bool jvm = false;      // it is a JVM
   bool managed = false;  // a runtime generated code in it: its native frames are not the application
 };
@@ -30,7 +30,7 @@ struct Company {
 // "libc.so.6" of malloc_[libc.so.6]: the file that a source has kept with the frame; empty: none, or it is the program's own.
 std::string_view module_of(std::string_view frame);
 
-Class class_of(std::string_view frame, const Company &company);
+Class class_of(std::string_view frame, const ProcessTraits &traits);
 bool is_application(Class kind);
 // A frame that only JVM processes have, and that is not Java.
 bool is_jvm_own(std::string_view frame);
@@ -40,11 +40,11 @@ class Classes {
  public:
   Classes(const Tree &tree, uint32_t group_depth);
   Class of(uint32_t node) const { return classes_[node]; }
-  bool in_jvm(uint32_t node) const { return companies_[process_[node]].jvm; }
+  bool in_jvm(uint32_t node) const { return traits_[process_[node]].jvm; }
 
  private:
   std::vector<uint32_t> process_;  // the process of each node: itself, or one above it; nodes above processes are their own
-  std::vector<Company> companies_;
+  std::vector<ProcessTraits> traits_;
   std::vector<Class> classes_;
 };
 

@@ -41,7 +41,7 @@ std::vector<std::string> names_with_stacks(store::Store &store, const store::Sel
 
 }  // namespace
 
-std::string why_nothing(store::Store &store, const Wanted &wanted, const store::Range &range, query::Budget &budget) {
+std::string reason_for_no_stacks(store::Store &store, const Wanted &wanted, const store::Range &range, query::Budget &budget) {
   constexpr size_t kMaxNamed = 5;
   store::Selection others = selected(wanted, range);
   const auto process = std::find_if(others.tags.begin(), others.tags.end(), [](const auto &tag) { return tag.key == "process"; });

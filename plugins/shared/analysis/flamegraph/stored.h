@@ -49,7 +49,7 @@ void add_task(Tree &tree, const std::string &id, store::Store &store, const Want
               query::Budget &budget);
 
 // The reason for an empty result: the pipeline that collects stacks, or the processes that have some.
-std::string why_nothing(store::Store &store, const Wanted &wanted, const store::Range &range, query::Budget &budget);
+std::string reason_for_no_stacks(store::Store &store, const Wanted &wanted, const store::Range &range, query::Budget &budget);
 
 // The value of the parameter `by`: "process", "name", "host", "reason" or "owner".
 By by_of(std::string_view name);

@@ -68,7 +68,7 @@ class Tree {
   std::unordered_map<std::string, uint32_t, NameHash, std::equal_to<>> numbers_;
   std::vector<const std::string *> names_;           // keys of numbers_, whose addresses are stable
   std::unordered_map<uint64_t, uint32_t> children_;  // (parent, name) -> node
-  std::vector<uint32_t> ordered_, begins_;           // children of all nodes, and the start of those of each node
+  std::vector<uint32_t> ordered_, first_child_;      // children of all nodes, and the start of those of each node
   size_t bytes_ = 0, cut_ = 0;
 };
 

@@ -47,7 +47,7 @@ struct Exemplar {
   std::vector<std::string> lines;  // leaf first
   double share = 0;                // of the time of all exemplars of the function
 };
-struct InJvm {
+struct JvmShare {
   std::string host, pid, process;
   double self = 0;  // seconds per second
 };
@@ -55,14 +55,14 @@ struct Detail {
   Function function;
   std::optional<Exemplar> exemplar;
   std::vector<Caller> callers;  // largest share first
-  std::vector<InJvm> jvms;      // largest share first
+  std::vector<JvmShare> jvms;   // largest share first
 };
 
 // Throws query::Wrong and TooMuch, store::Error.
 Overview overview_of(store::Store &store, const std::vector<store::TagFilter> &tags, const store::Range &range,
                      query::Budget &budget);
 // The first `count` functions by thread dumps, and by CPU samples: one profile shows functions that the bias of the other hides.
-std::vector<Function> first_of(const std::vector<Function> &functions, size_t count);
+std::vector<Function> top_functions(const std::vector<Function> &functions, size_t count);
 // One function of the overview.
 Detail detail_of(const Function &function, const Overview &overview, store::Store &store, const std::vector<store::TagFilter> &tags,
                  query::Budget &budget);

@@ -11,7 +11,7 @@
 namespace atalaya::plot {
 
 constexpr int kLeft = 72, kRight = 72;  // pixels next to the chart
-constexpr int kLetter = 7;              // pixels: approximate width of a letter
+constexpr int kCharacterWidth = 7;      // pixels: approximate width of a letter
 
 // Pixels, with one decimal.
 std::string pixels(double value);

@@ -27,7 +27,7 @@ class AsUser {
 
   bool change(uint32_t user, uint32_t group);
   bool drop_capabilities() const;
-  void change_back();
+  void restore();
 
   uid_t own_user_;
   gid_t own_group_;

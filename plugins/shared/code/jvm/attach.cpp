@@ -101,7 +101,7 @@ bool handles_signal(const Target &target) {
   static constexpr uint64_t kQuit = uint64_t{1} << (SIGQUIT - 1);
   const auto status = symbols::read_status(target.pid);
   auto stat = core::read_file("/proc/" + std::to_string(target.pid) + "/stat", 4096);
-  if (!stat || !status || (status->caught & kQuit) == 0 || symbols::parse_mark(*stat) != target.mark) return false;
+  if (!stat || !status || (status->handled_signals & kQuit) == 0 || symbols::parse_mark(*stat) != target.mark) return false;
   const auto fields = procfs::ProcessStat::parse(*stat, 3);
   return fields && fields->state() != 'T' && fields->state() != 't';
 }
@@ -262,8 +262,9 @@ Trigger::~Trigger() {
   if (created_ && user) ::unlinkat(folder_.get(), name_.c_str(), 0);
 }
 
-core::Result<core::Descriptor> Attachment::wake(const Target &target, const Call &call, const symbols::ProcessRoot &root,
-                                                const core::Descriptor &folder, const core::Descriptor &old, int64_t deadline_ns) {
+core::Result<core::Descriptor> Attachment::make_jvm_listen(const Target &target, const Call &call, const symbols::ProcessRoot &root,
+                                                           const core::Descriptor &folder, const core::Descriptor &old,
+                                                           int64_t deadline_ns) {
   if (signalled_) return core::Error{label(target) + " was signalled before and has not opened its attach socket"};
   const core::Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, target.pid, 0)));
   if (!process) return core::Error{label(target) + " has ended"};
@@ -299,7 +300,7 @@ core::Result<std::string> Attachment::run(const Target &target, std::string_view
   std::string bytes;
   Call call = kWriteMap;
   call.argument = command;
-  auto text = ask(target, call, timeout_ns, bytes);
+  auto text = request(target, call, timeout_ns, bytes);
   if (!text) return core::Error{text.error()};
   return std::string(*text);
 }
@@ -315,13 +316,13 @@ core::Result<core::Descriptor> Attachment::connection(const Target &target, cons
     auto socket = connect_to(target, old, deadline_ns, is_refused);
     if (socket || !is_refused) return socket;
   }
-  auto found = wake(target, call, root, folder, old, deadline_ns);
+  auto found = make_jvm_listen(target, call, root, folder, old, deadline_ns);
   if (!found) return core::Error{found.error()};
   trigger_.reset();
   return connect_to(target, *found, deadline_ns, is_refused);
 }
 
-core::Result<std::string_view> Attachment::ask(const Target &target, const Call &call, int64_t timeout_ns, std::string &bytes) {
+core::Result<std::string_view> Attachment::request(const Target &target, const Call &call, int64_t timeout_ns, std::string &bytes) {
   const int64_t deadline = core::monotonic() + timeout_ns;
   bytes.clear();
   auto socket = connection(target, call, deadline);

@@ -59,7 +59,7 @@ class Attachment {
   // answer before the timeout, or reports a failure.
   core::Result<std::string> run(const Target &target, std::string_view command, int64_t timeout_ns);
   // Runs any call in the same way. The answer is a view of `bytes`, a reusable buffer.
-  core::Result<std::string_view> ask(const Target &target, const Call &call, int64_t timeout_ns, std::string &bytes);
+  core::Result<std::string_view> request(const Target &target, const Call &call, int64_t timeout_ns, std::string &bytes);
 
   // Whether the JVM was signalled and has not opened its socket yet: the signal may be pending.
   bool is_waiting() const { return trigger_.has_value(); }
@@ -67,8 +67,8 @@ class Attachment {
  private:
   core::Result<core::Descriptor> connection(const Target &target, const Call &call, int64_t deadline_ns);
   // Makes the JVM open a socket that differs from `old`.
-  core::Result<core::Descriptor> wake(const Target &target, const Call &call, const symbols::ProcessRoot &root,
-                                      const core::Descriptor &folder, const core::Descriptor &old, int64_t deadline_ns);
+  core::Result<core::Descriptor> make_jvm_listen(const Target &target, const Call &call, const symbols::ProcessRoot &root,
+                                                 const core::Descriptor &folder, const core::Descriptor &old, int64_t deadline_ns);
   core::Status signal(const Target &target, const core::Descriptor &process, const core::Descriptor &folder,
                       const core::Descriptor &old);
 

@@ -143,7 +143,7 @@ bool ThreadDump::next(DumpedThread &thread) {
   return true;
 }
 
-bool is_whole(std::string_view dump) {
+bool is_complete(std::string_view dump) {
   return dump.rfind("\nJNI global ref") != std::string_view::npos;
 }
 

@@ -53,7 +53,7 @@ inline bool DumpedThread::is_cut() const {
 }
 
 // Whether a dump is complete. A JVM that exits may send a part.
-bool is_whole(std::string_view dump);
+bool is_complete(std::string_view dump);
 
 // A frame of a dump: "java.lang.Object.wait(java.base@17.0.15/Native Method)".
 struct Frame {

@@ -145,8 +145,8 @@ void ElfFiles::next_window() {
   ++window_;
   const bool many = entries_.size() > kMaxFiles / 2;
   for (auto &[stamp, entry] : entries_)
-    if (entry.symbols && (bytes_ > max_bytes_ || (many && entry.used <= uses_before_))) evict(entry);
-  uses_before_ = uses_;
+    if (entry.symbols && (bytes_ > max_bytes_ || (many && entry.used <= uses_before_window_))) evict(entry);
+  uses_before_window_ = uses_;
   std::erase_if(entries_, [](const auto &entry) { return !entry.second.symbols; });
 }
 

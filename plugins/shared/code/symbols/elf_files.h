@@ -52,7 +52,7 @@ class ElfFiles {
   void evict(Entry &entry);
 
   size_t max_bytes_, bytes_ = 0;
-  uint64_t window_ = 1, uses_ = 0, uses_before_ = 0;
+  uint64_t window_ = 1, uses_ = 0, uses_before_window_ = 0;
   std::map<FileStamp, Entry> entries_;
   std::unique_ptr<ElfSymbols> vdso_;
 };

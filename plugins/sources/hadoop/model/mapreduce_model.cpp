@@ -201,7 +201,7 @@ core::Status MapReduceModel::attempt_started(const protocols::Event &event) {
   if (span.stage == "map") {
     const auto task = tasks_.find(event.task);
     const std::string_view data = task == tasks_.end() ? std::string_view{} : std::string_view(task->second);
-    span.locality = topology_.locality_from_word(event.locality, span.host, data);
+    span.locality = topology_.locality_from_level(event.locality, span.host, data);
   }
   attempts_.insert_or_assign(event.attempt, Running{std::move(span)});
   return core::Done{};

@@ -83,7 +83,7 @@ std::optional<DiagSocket> diag_socket(Bytes payload) {
   return socket;
 }
 
-DiagEnd parse_diag_messages(Bytes datagram, const std::function<void(const DiagSocket &)> &take) {
+DiagProgress parse_diag_messages(Bytes datagram, const std::function<void(const DiagSocket &)> &take) {
   while (datagram.size() >= sizeof(nlmsghdr)) {
     const auto header = take_struct<nlmsghdr>(datagram);
     if (header.nlmsg_len < sizeof(nlmsghdr) || header.nlmsg_len > datagram.size()) return {true, EBADMSG};

@@ -83,7 +83,7 @@ Bursts::~Bursts() {
   if (!thread_.joinable()) return;
   {
     const std::lock_guard lock(mutex_);
-    stops_ = true;
+    is_stopping_ = true;
   }
   stopped_.notify_all();
   thread_.join();
@@ -123,7 +123,7 @@ bool Bursts::start() {
 
 // False: stopped.
 bool Bursts::wait_until(std::unique_lock<std::mutex> &lock, int64_t time_ns) {
-  while (!stops_) {
+  while (!is_stopping_) {
     const int64_t rest = time_ns - core::monotonic();
     if (rest <= 0) return true;
     stopped_.wait_for(lock, std::chrono::nanoseconds(rest));
@@ -187,9 +187,9 @@ uint64_t Bursts::read_waits(uint64_t end_ns) {
   read_and_delete<perf_owner_key, perf_owner_count>(
       bpf_map__fd(skeleton_.maps.owners), [&](const perf_owner_key &key, const perf_owner_count &count) { add(key, count); });
   uint64_t unended = 0;
-  const auto add_part = [&](const perf_blocked &entry, uint64_t from_ns, uint64_t to_ns) {
-    if (to_ns <= from_ns) return;
-    add(entry.key, {1, to_ns - from_ns, entry.names});
+  const auto add_part = [&](const perf_blocked &entry, uint64_t from_ns, uint64_t end_ns) {
+    if (end_ns <= from_ns) return;
+    add(entry.key, {1, end_ns - from_ns, entry.names});
     ++unended;
   };
   // Both parts: until it was woken, and until now.

@@ -26,8 +26,8 @@ class StackCopies {
 
   // Unwinds a copy and counts it. Throws std::bad_alloc.
   void add(const perf_copy &copy);
-  void lose(const perf_copy &copy) { ++windows_[copy.set & 1].lost; }
-  // Returns true if the code of the process has frame pointers, as far as it is known.
+  void count_lost(const perf_copy &copy) { ++windows_[copy.set & 1].lost; }
+  // Returns true if all known code of the process has frame pointers.
   bool keeps_frame_pointers(const ProcessId &id) { return unwinder_.keeps_frame_pointers(known_of(id).maps); }
 
   struct Stack {

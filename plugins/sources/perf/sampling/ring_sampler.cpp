@@ -86,7 +86,7 @@ class RingSampler final : public Sampler {
 
   std::string_view event() const override { return events_.name; }
 
-  void pump(int stop, const See &see) override {
+  void pump(int stop, const OnSampled &on_sampled) override {
     pollfd wanted{stop, POLLIN, 0};
     if (::poll(&wanted, 1, kDrainEveryMs) != 0) return;
     std::vector<ProcessId> seen;
@@ -95,7 +95,7 @@ class RingSampler final : public Sampler {
       drain();
       seen.swap(new_);
     }
-    for (const ProcessId &id : seen) see(id, false);
+    for (const ProcessId &id : seen) on_sampled(id, false);
   }
 
   Totals take(const Take &take) override {

@@ -11,7 +11,7 @@ namespace atalaya::proc {
 namespace {
 
 // Groups collected per group kept. With more names in a window, the smallest so far are merged into the others.
-constexpr size_t kGatheredPerKept = 4;
+constexpr size_t kCollectedPerKept = 4;
 
 bool uses_more(const ExitGroup &a, const ExitGroup &b) {
   const auto key = [](const ExitGroup &group) { return std::tuple(group.name.text(), group.parent.text(), group.cgroup); };
@@ -33,7 +33,9 @@ uint64_t ExitGroup::cpu_ns() const {
 }
 
 ExitModel::ExitModel(size_t max_groups)
-    : max_groups_(max_groups), capacity_(std::max<size_t>(max_groups, 1) * kGatheredPerKept), slots_(std::bit_ceil(2 * capacity_)) {
+    : max_groups_(max_groups),
+      capacity_(std::max<size_t>(max_groups, 1) * kCollectedPerKept),
+      slots_(std::bit_ceil(2 * capacity_)) {
   groups_.reserve(capacity_ + 1);
 }
 

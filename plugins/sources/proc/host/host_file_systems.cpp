@@ -109,7 +109,7 @@ const std::vector<std::optional<Space>> &FileSystemSpaces::query(const std::vect
 }
 
 std::vector<std::string> FileSystemSpaces::unresponsive() const {
-  const auto begin = Clock::now() - options_.patience;
+  const auto begin = Clock::now() - options_.timeout;
   std::vector<std::string> mounts;
   const std::lock_guard lock(shared_->mutex);
   for (const auto &[mount, query] : shared_->queries)

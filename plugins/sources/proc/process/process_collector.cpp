@@ -93,13 +93,13 @@ void ProcessCollector::collect(const Window &window, Batch &batch) {
   if (options_.exited || options_.unattributed) exits_.end_window(*backend_, model_, pass);
   model_.end();
   const std::optional<uint64_t> read_until = backend_->uptime();
-  if (wants(kUser)) users_.refresh();
+  if (has_tag(kUser)) users_.refresh();
   batch.reserve(model_.live().size() + exits_.max_samples());
-  for (const Process &process : model_.rested()) emit_idle_sample(process, batch);
+  for (const Process &process : model_.formerly_idle()) emit_idle_sample(process, batch);
   for (const ExitCollector::Single &ended : exits_.singles()) emit_last(ended, batch);
   read_selected();
   for (Process *process : model_.live())
-    if (shows(*process) && !mark_idle(*process, window, batch)) emit(*process, batch);
+    if (is_selected(*process) && !mark_idle(*process, window, batch)) emit(*process, batch);
   exits_.emit(batch);
   exits_.end_pass(read_until);
 }
@@ -116,13 +116,13 @@ bool ProcessCollector::may_idle(const Process &process) const {
 bool ProcessCollector::mark_idle(Process &process, const Window &window, Batch &batch) {
   if (options_.idle_interval_ns == 0) return false;
   const int64_t from_ns = window.time_ns - window.duration_ns;
-  const bool rests_now = process.rested && !ends(process) && window.duration_ns > 0 && may_idle(process);
+  const bool is_idle_now = process.is_idle && !reports_end(process) && window.duration_ns > 0 && may_idle(process);
   const auto report = [&] {
     emit_idle_sample(process, batch);
     process.idle_from_ns = process.idle_until_ns = 0;
   };
-  if (process.idle_until_ns != 0 && (!rests_now || process.idle_until_ns != from_ns)) report();
-  if (!rests_now) return false;
+  if (process.idle_until_ns != 0 && (!is_idle_now || process.idle_until_ns != from_ns)) report();
+  if (!is_idle_now) return false;
   if (process.idle_until_ns == 0) process.idle_from_ns = from_ns;
   process.idle_until_ns = window.time_ns;
   if (process.idle_from_ns / options_.idle_interval_ns != window.time_ns / options_.idle_interval_ns) report();
@@ -138,16 +138,16 @@ void ProcessCollector::emit_idle_samples(Batch &batch) {
 }
 
 void ProcessCollector::emit_idle_sample(Process process, Batch &batch) {
-  process.rested = true;
-  process.ends = false;
+  process.is_idle = true;
+  process.ended_now = false;
   Sample &sample = add_sample(process, process.now.name, batch);
   sample.time_ns = process.idle_until_ns;
   sample.duration_ns = process.idle_until_ns - process.idle_from_ns;
   add_fields(process, sample, batch);
 }
 
-bool ProcessCollector::shows(const Process &process) const {
-  if (options_.active_only && !process.ran() && !ends(process)) return false;
+bool ProcessCollector::is_selected(const Process &process) const {
+  if (options_.active_only && !process.ran() && !reports_end(process)) return false;
   return options_.kernel_threads || !process.now.kernel_thread;
 }
 
@@ -200,10 +200,10 @@ std::string_view ProcessCollector::parent_of(const Process &process) const {
 
 void ProcessCollector::add_extras(const Process &process, Sample &sample, Batch &batch) {
   const auto add = [&](Tag tag, std::string_view value) {
-    if (wants(tag) && !value.empty()) batch.tag(sample, extra_ids_[tag], value);
+    if (has_tag(tag) && !value.empty()) batch.tag(sample, extra_ids_[tag], value);
   };
-  if (wants(kUser) && process.now.user >= 0) add(kUser, users_.name(process.now.user));
-  if (wants(kParent)) add(kParent, parent_of(process));
+  if (has_tag(kUser) && process.now.user >= 0) add(kUser, users_.name(process.now.user));
+  if (has_tag(kParent)) add(kParent, parent_of(process));
   if (!texts_.reads()) return;
   const ProcessTexts &texts = texts_.get(folder_.get(), process);
   add(kCgroup, texts.cgroup);
@@ -215,7 +215,7 @@ void ProcessCollector::add_extras(const Process &process, Sample &sample, Batch 
 void ProcessCollector::add_fields(const Process &process, Sample &sample, Batch &batch) {
   for (size_t i = 0; i < procfs::kCounters; ++i) {
     const RateRow &row = kRateRows[i];
-    if (process.rested) {
+    if (process.is_idle) {
       if (process.now.counters.has(row.counter)) batch.field(sample, rate_ids_[i], 0.0);
     } else if (process.rates.has(row.counter)) {
       batch.field(sample, rate_ids_[i], round_to(process.rates.get(row.counter) * row.scale, row.metric.decimals));
@@ -230,7 +230,7 @@ void ProcessCollector::add_fields(const Process &process, Sample &sample, Batch 
     else
       batch.field(sample, gauge_ids_[i], round_to(static_cast<double>(value) * row.scale, row.metric.decimals));
   }
-  if (ends(process)) exits_.add_count(1, sample, batch);
+  if (reports_end(process)) exits_.add_count(1, sample, batch);
   add_start(process, sample, batch);
   if (open_files_.empty()) return;
   const auto files = std::lower_bound(open_files_.begin(), open_files_.end(), std::pair(process.now.pid, uint64_t{0}));

@@ -9,12 +9,12 @@
 namespace atalaya::flamegraph {
 namespace {
 
-constexpr Company kAlone{}, kJvm{.jvm = true, .managed = true}, kNode{.jvm = false, .managed = true};
+constexpr ProcessTraits kAlone{}, kJvm{.jvm = true, .managed = true}, kNode{.jvm = false, .managed = true};
 
 TEST_CASE("the kernel is the kernel, in any company") {
-  for (const Company &company : {kAlone, kJvm, kNode}) {
-    CHECK(class_of("do_syscall_64_[k]", company) == Class::kernel);
-    CHECK(class_of("[kernel]_[k]", company) == Class::kernel);
+  for (const ProcessTraits &traits : {kAlone, kJvm, kNode}) {
+    CHECK(class_of("do_syscall_64_[k]", traits) == Class::kernel);
+    CHECK(class_of("[kernel]_[k]", traits) == Class::kernel);
   }
 }
 
@@ -51,12 +51,12 @@ TEST_CASE("in a JVM: Java is the application, HotSpot manages, libraries are sys
 }
 
 TEST_CASE("the file of a frame decides, whatever its name and its company are") {
-  for (const Company &company : {kAlone, kJvm, kNode}) {
+  for (const ProcessTraits &traits : {kAlone, kJvm, kNode}) {
     for (const char *name :
          {"os_work_[libjvm.so]", "JavaThread::run_[libjvm.so]", "fread_[libjava.so]", "PyEval_[libpython3.11.so.1.0]"})
-      CHECK_MESSAGE(class_of(name, company) == Class::runtime, name);
+      CHECK_MESSAGE(class_of(name, traits) == Class::runtime, name);
     for (const char *name : {"malloc_[libc.so.6]", "a::b_[libstdc++.so.6]", "deflate_[libz.so.1]", "java.x_[libc.so.6]"})
-      CHECK_MESSAGE(class_of(name, company) == Class::system, name);
+      CHECK_MESSAGE(class_of(name, traits) == Class::system, name);
   }
   CHECK(module_of("malloc_[libc.so.6]") == "libc.so.6");
   for (const char *name : {"malloc", "do_[k]", "f_[j]", "[libc.so.6]", "a::operator[]", "f_[a]::g[]", "f_[]", "", "]", "_[x.so]"})

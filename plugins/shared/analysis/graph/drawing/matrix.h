@@ -12,7 +12,7 @@ namespace atalaya::graph {
 struct Matrix {
   std::vector<std::string> names;
   std::vector<std::vector<double>> bytes;  // [from][to]; the diagonal is traffic within a node
-  double most = 0;                         // the largest of them
+  double maximum = 0;                      // largest amount in `bytes`
 };
 
 // The `top` nodes by traffic, sorted by name; the others are summed in the last row and column, "others".

@@ -34,8 +34,8 @@ Unwinder::Entry *Unwinder::entry_of(const ProcessMaps &maps, const Mapping &mapp
 
 // Many large programs in turn, such as compilers, would have their tables read for each sample.
 bool Unwinder::may_read_again(const Entry &entry) {
-  if (entry.evicted == 0 || (read_again_ > 0 && read_again_ + entry.evicted > kMaxReadAgain)) return false;
-  read_again_ += entry.evicted;
+  if (entry.evicted == 0 || (reread_bytes_ > 0 && reread_bytes_ + entry.evicted > kMaxReadAgain)) return false;
+  reread_bytes_ += entry.evicted;
   return true;
 }
 
