@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The legend of a panel, in columns for the longest name.
+// The legend of a panel, in columns that fit the longest name.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// HotSpot's attach protocol: a JVM opens a socket in its /tmp on request, which is a trigger file and SIGQUIT. One command per
-// connection. A JVM that does not treat the signal as an attach request prints its thread stacks into the application's output
-// instead: so the signal is sent only to JVMs that accept it, and never twice.
+// Client of HotSpot's attach protocol. To request a socket, a client creates a trigger file and sends SIGQUIT; the JVM then opens a
+// socket in its /tmp, which accepts one command per connection. A JVM that does not treat the signal as an attach request prints
+// its thread stacks to the application's output instead. So this client signals only JVMs that accept it, and never twice.
 #pragma once
 
 #include <cstdint>
@@ -58,7 +58,7 @@ class Attachment {
   // Runs a jcmd command, such as "Compiler.perfmap", and returns the JVM's answer. Returns an error if the JVM has ended, does not
   // answer before the timeout, or reports a failure.
   core::Result<std::string> run(const Target &target, std::string_view command, int64_t timeout_ns);
-  // Runs any call in the same way. The answer is a view of `bytes`, a reusable buffer.
+  // Sends any command in the same way. The answer is a view of `bytes`, a reusable buffer.
   core::Result<std::string_view> request(const Target &target, const Call &call, int64_t timeout_ns, std::string &bytes);
 
   // Whether the JVM was signalled and has not opened its socket yet: the signal may be pending.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file behind a mapping. Inodes and names are reused, so the file is identified while the process maps it: until it is
-// unmapped, no other file has its inode.
+// Identifies and opens the file behind a mapping. Inodes and names are reused, so a file is identified while a process maps it:
+// until it is unmapped, no other file has its inode.
 #pragma once
 
 #include <cstdint>
