@@ -16,7 +16,7 @@ namespace {
 constexpr int kAllCores = -1;
 constexpr int64_t kCgroupDepth = 64;
 
-// The other half is for sinks, stores and sockets.
+// Half of the limit of open files; the other half is for sinks, stores and sockets.
 size_t default_max_events() {
   rlimit limit{};
   return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? static_cast<size_t>(limit.rlim_cur / 2) : 512;

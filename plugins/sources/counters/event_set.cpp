@@ -48,7 +48,7 @@ void Opener::close(int event) {
 int EventSet::open(Opener &opener, const Scope &scope, uint32_t pmu, const Slots &wanted) {
   scope_ = scope;
   for (size_t slot = 0; slot < kSlots; ++slot) {
-    // Without the kernel's part these would always be 0.
+    // If only user code is counted, these events are always 0.
     if (!wanted[slot] || (!opener.kernel() && (slot == kSwitches || slot == kMigrations))) continue;
     if (const int error = add(opener, pmu, slot); error != 0) {
       groups_.clear();
@@ -91,7 +91,7 @@ void EventSet::read(Opener &opener, Group &group, uint64_t max_ns, Tally &tally)
   for (size_t i = 0; i < group.events.size(); ++i) {
     Counted &event = group.events[i];
     const uint64_t now = words[kHeader + i];
-    // Software events do not depend on the times.
+    // The counts of software events are valid even if their times are not.
     if (whole && now >= event.last && (sound || is_software(event.slot)))
       tally.add(event.slot, {now - event.last, enabled_ns - group.enabled_ns, running_ns - group.running_ns});
     else

@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kMaxState = size_t{64} << 20;
 
-// Writes the whole file or nothing. 0, or the error number.
+// Replaces the file atomically. Returns 0 or an error number.
 int replace(const std::string &path, std::string_view text) {
   const std::string fresh = path + ".new";
   const core::Descriptor file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
@@ -59,7 +59,7 @@ void Collector::load() {
               "; the start times of facts are lost, all facts begin now");
 }
 
-// Before the facts are emitted: after a crash, the changes of the last collection are emitted again.
+// Called before the facts are emitted, so that after a crash the changes of the last collection are emitted again.
 void Collector::save() {
   if (file_.empty()) return;
   if (const int error = replace(file_, history_.text()); error != 0)

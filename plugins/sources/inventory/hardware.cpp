@@ -16,7 +16,7 @@
 namespace atalaya::inventory {
 namespace {
 
-// Settings (sysctls) that change the speed of a host, below /proc/sys. Values that the kernel changes itself are none.
+// Settings (sysctls) that change the speed of a host, below /proc/sys. Values that the kernel changes itself are excluded.
 constexpr std::array kSettings = std::to_array<std::string_view>({
     "fs/file-max",
     "kernel/numa_balancing",
@@ -58,7 +58,7 @@ void add_line(const procfs::Tree &tree, std::string_view path, std::string_view 
   facts.add(name, tree.line(path));
 }
 
-// "mq-deadline kyber [bfq] none" -> "bfq"; a text without brackets is the choice.
+// Returns "bfq" for "mq-deadline kyber [bfq] none"; a text without brackets is returned unchanged.
 std::string_view chosen(std::string_view text) {
   const size_t open = text.find('['), close = text.find(']', open == std::string_view::npos ? 0 : open);
   return open == std::string_view::npos || close == std::string_view::npos ? text : text.substr(open + 1, close - open - 1);
@@ -68,7 +68,7 @@ bool number_of(std::string_view text, uint64_t &number) {
   return procfs::whole_number(text, number);
 }
 
-// " 1024 kB" in bytes.
+// Adds a fact in bytes from a text such as " 1024 kB".
 void add_kibibytes(std::string_view text, std::string_view name, Facts &facts) {
   uint64_t kib = 0;
   if (procfs::next_number(text, kib) && kib <= UINT64_MAX / kKibibyte) facts.add(name, std::to_string(kib * kKibibyte));

@@ -52,7 +52,7 @@ char meant(char c) {
   return c == 't' ? '\t' : c == 'n' ? '\n' : c == 'r' ? '\r' : c == 'f' ? '\f' : c;
 }
 
-// Up to a character that ends it, or to the end; without the backslashes.
+// Reads up to a character for which `ends` is true, or to the end, and resolves backslashes.
 template <class Ends>
 std::string take(std::string_view &text, Ends ends) {
   std::string taken;

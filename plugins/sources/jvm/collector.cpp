@@ -16,7 +16,7 @@ namespace atalaya::jvm {
 namespace {
 
 constexpr std::string_view kModel = "model";  // quality of values that rest on an assumption
-constexpr std::string_view kBound = "bound";  // quality of values that are at least so large
+constexpr std::string_view kBound = "bound";  // quality of values that are lower bounds
 // Interned names are never freed, and any program may create new ones.
 constexpr size_t kMaxExportNames = 4096;
 
@@ -134,7 +134,7 @@ void Collector::collect(const Window &window, Batch &batch) {
   std::map<JvmId, Profiled> profiles = take_profiles(passed > 0);
   for (const JvmReading &seen : all) {
     const auto profile = profiles.extract(id_of(seen.jvm));
-    // Without any thread dump in the window there are no values of the profile.
+    // If the window has no thread dump, the sample has no values of the profile.
     const bool was_sampled = !profile.empty() && (profile.mapped().is_complete || profile.mapped().has_result());
     emit(seen, was_sampled ? &profile.mapped() : nullptr, passed, batch);
   }
@@ -278,7 +278,7 @@ std::optional<uint32_t> Collector::export_id(const std::string &name) {
   return std::nullopt;
 }
 
-// A longest pause that is only a lower bound is a series of its own.
+// A longest pause that is only a lower bound gets the tag quality, so it is a separate series.
 void Collector::add_pauses(const JvmReading &seen, Sample &sample, const JvmTags &jvm_tags, Batch &batch) {
   if (!seen.now || !seen.before) return;
   const auto pauses = pauses_between(seen.before->shared, seen.now->shared);
@@ -326,7 +326,7 @@ void Collector::add_profile(const Profiled &window, int64_t passed_ns, Sample &s
   batch.field(sample, names_.sleeping, as_count(threads->sleeping));
 }
 
-// The kernel's clocks of threads and of a process differ by moments.
+// The kernel reads the CPU clocks of threads and of their process at different times, so a small excess is normal.
 void Collector::report_excess(const Profiled &window) {
   static constexpr int64_t kTolerated = 100'000'000;
   if (window.profile.excess_ns < kTolerated || std::exchange(logged_excess_, true)) return;

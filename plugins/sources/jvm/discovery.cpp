@@ -18,7 +18,7 @@
 namespace atalaya::jvm {
 namespace {
 
-// A launcher loads the library, and the JVM creates its file, within a moment.
+// A launcher loads libjvm.so, and the JVM creates its file, within this time.
 constexpr int64_t kSettledAfter = 30'000'000'000;
 // Interval of checks of other processes: one may become a JVM by exec, or its pid may be reused.
 constexpr int64_t kCheckInterval = 10'000'000'000;
@@ -62,7 +62,7 @@ void Discovery::read(int32_t pid, std::string_view stat, Known &known) {
                .shared_path = std::string(mapped.shared_path)};
 }
 
-// After this delay a process counts as not being a JVM.
+// Returns true if the result of the checks is final: a JVM with its file, or a process that is no JVM after the delay.
 bool Discovery::is_settled(const Known &known, int64_t now_ns) {
   if (known.is_jvm && !known.jvm.shared_path.empty()) return true;
   return known.checks > 1 && now_ns - known.since_ns >= kSettledAfter;

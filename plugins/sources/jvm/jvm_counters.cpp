@@ -90,7 +90,7 @@ bool is_secret(std::string_view option) {
   return std::any_of(kSecret.begin(), kSecret.end(), [&](std::string_view begin) { return option.starts_with(begin); });
 }
 
-// Leaves out properties, agents and class paths, which may contain secrets.
+// Omits properties, agents and class paths, which may contain secrets.
 std::string flags_in(std::string_view options) {
   std::string flags;
   while (!options.empty()) {

@@ -61,7 +61,7 @@ void CgroupWatch::visit(const cgroup::Hierarchy &tree, Cgroups &known, bool read
     at = known.emplace(path, Known{}).first;
   }
   Known &cgroup = at->second;
-  if (cgroup.inode != found.st_ino) cgroup = {};  // another one of that name
+  if (cgroup.inode != found.st_ino) cgroup = {};  // another cgroup with the same path
   const bool is_born = cgroup.inode == 0 && update_ > 1;
   cgroup.inode = found.st_ino;
   cgroup.update = update_;
@@ -82,7 +82,7 @@ void CgroupWatch::read_throttling(const cgroup::Hierarchy &tree, std::string_vie
   known.periods = counters.throttled_periods;
 }
 
-// Of version 2, the file memory.events also counts the cgroups below; memory.events.local (5.2) does not.
+// In version 2, memory.events includes nested cgroups; memory.events.local (Linux 5.2) does not.
 void CgroupWatch::read_kills(const cgroup::Hierarchy &tree, std::string_view path, int folder, Known &known) {
   const procfs::FileText text = procfs::read_path(folder, tree.v2 ? "memory.events.local" : "memory.oom_control", buffer_);
   if (!text.ok()) return;

@@ -19,12 +19,12 @@ bool starts_with_number(std::string_view &text, Number &number) {
   return true;
 }
 
-// A process has a number above 0.
+// Reads a pid, which is above 0.
 bool take_pid(std::string_view &text, int64_t &pid) {
   return starts_with_number(text, pid) && pid > 0 && pid <= INT32_MAX;
 }
 
-// The number after the first `key`, in KiB.
+// Returns the number of KiB after the first `key`.
 std::optional<uint64_t> kib_after(std::string_view text, std::string_view key) {
   const size_t at = text.find(key);
   if (at == kNone) return std::nullopt;

@@ -37,7 +37,7 @@ std::vector<ReadOnly> ReadOnlyWatch::update(const std::vector<procfs::Mount> &mo
     const bool is_file_system = cgroup::has_option(mount.super_options, "ro");
     const bool reports = is_first && update_state("device " + std::string(mount.device), is_file_system, is_new);
     if (reports) add(mount, is_new);
-    // A mount alone can be read-only, of a file system that is not.
+    // A mount may be read-only although its file system is writable.
     const bool is_mount = cgroup::has_option(mount.options, "ro") && !is_file_system;
     std::string key = "mount " + std::string(mount.device);
     key.append(" ").append(mount.root).append(" ").append(mount.mount_point);

@@ -49,7 +49,7 @@ void Collector::collect(const Window & /*window*/, Batch &batch) {
   batch.field(sample, others_id_, static_cast<int64_t>(sums.others));
 }
 
-// Once.
+// Logs the first problem only.
 void Collector::report(Level level, const std::string &problem) {
   if (!std::exchange(reported_, true)) host_.log(level, problem);
 }

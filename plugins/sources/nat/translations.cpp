@@ -6,7 +6,7 @@
 namespace atalaya::nat {
 namespace {
 
-// Translations collected per translation kept: further ones are others.
+// Translations collected per reported translation; the connections of further ones count as others.
 constexpr size_t kCollectedPerKept = 4;
 
 Translation translation_of(const Connection &connection) {

@@ -145,8 +145,8 @@ bool Collector::is_alive(const NetProcess &process) const {
   return stat && stat->has(22) && (*stat)[22] == ticks_of(process.owner.start_ns);
 }
 
-// An ended process keeps the pid under which it has a series already. The others have none: those of one name and cgroup are one
-// sample.
+// Separates live processes, ended processes with a series (their last sample has their pid), and other ended processes, which are
+// summed by name and cgroup.
 void Collector::split_processes() {
   cgroups_.begin();
   living_.clear();

@@ -9,7 +9,7 @@
 namespace atalaya::net {
 namespace {
 
-// Flows collected per flow kept. With more in a window, the smallest so far are merged into the others.
+// Flows collected per reported flow. If a window has more, the smallest so far are merged into the sum of all others.
 constexpr size_t kCollectedPerKept = 4;
 
 bool moves_more(const Flow &a, const Flow &b) {
@@ -22,7 +22,7 @@ size_t hash_of(const FlowKey &key) {
   const std::hash<std::string_view> hash;
   const std::string_view ends(reinterpret_cast<const char *>(&key.ends), offsetof(net_ends, space));
   size_t sum = hash(ends);
-  // Name and cgroup only distinguish flows of ended processes.
+  // Owners without a pid (groups of ended processes) differ by name and cgroup.
   sum = sum * kOdd + (key.owner.pid != 0 ? key.owner.start_ns : hash(key.owner.text()) + key.owner.cgroup);
   sum = sum * kOdd + static_cast<uint32_t>(key.owner.pid);
   sum = sum * kOdd + static_cast<uint32_t>(key.peer);
@@ -97,7 +97,7 @@ Flow &FlowTable::flow_of(const FlowKey &key) {
   size_t at = hash_of(key) & mask;
   for (; slots_[at] != 0; at = (at + 1) & mask)
     if (Flow &flow = flows_[slots_[at] - 1]; flow.key == key) {
-      if (flow.key.ends.space != key.ends.space) flow.key.ends.space = 0;  // of several
+      if (flow.key.ends.space != key.ends.space) flow.key.ends.space = 0;  // several namespaces
       return flow;
     }
   if (flows_.size() == capacity_) {

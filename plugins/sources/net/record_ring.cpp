@@ -32,8 +32,8 @@ void RecordRing::dispatch(const net_record &record) {
     ++lost_;
 }
 
-// No walk has reported the connection, so only its sum is needed: in a storm there is room for all. With too many flows, further
-// connections are summed by process.
+// No walk has reported the connection, so it is only added to a sum, which needs no memory per connection. If there are too many
+// sums, further connections are summed by process, without their addresses.
 void RecordRing::add_brief(const net_record &record) {
   BriefKey key{record.owner, record.ends, record.flags};
   if (merge_ports_) ((record.flags & NET_INCOMING) != 0 ? key.ends.remote_port : key.ends.local_port) = 0;
@@ -50,7 +50,7 @@ void RecordRing::add_brief(const net_record &record) {
   at->second.add(traffic_of(record.amounts));
 }
 
-// As in the kernel.
+// Makes the same key as bpf/net.bpf.c.
 net_use_key RecordRing::key_of(const net_record &record) const {
   net_use_key key{};
   key.cookie = record.cookie;

@@ -10,10 +10,10 @@
 namespace atalaya::net {
 namespace {
 
-// Idle windows after which a use is forgotten, also in the kernel.
+// Idle windows after which the counter of a process and socket is deleted, also in the kernel.
 constexpr uint32_t kIdleWindows = 2;
-// A connection without a holder may still send for minutes, and its end is reported. After this number of whole walks without
-// either, the end was lost: the last state change ran where the kernel does not run BPF programs.
+// A connection that no process has open may still send for minutes; then its end is reported. If this number of complete walks
+// passes without either, the end was lost: the last state change ran where the kernel does not run BPF programs.
 constexpr uint32_t kVanishedAfter = 16;
 
 // Counters of sockets are read while they change, and the correction for SYN and FIN varies: they decrease by a few bytes at most.
@@ -21,7 +21,7 @@ uint64_t grown(uint64_t from, uint64_t to) {
   return to > from ? to - from : 0;
 }
 uint32_t grown_mod(uint32_t from, uint32_t to) {
-  const uint32_t growth = to - from;  // they wrap
+  const uint32_t growth = to - from;  // the counters wrap at 2^32
   return growth < 1u << 31 ? growth : 0;
 }
 
@@ -137,7 +137,7 @@ void SocketModel::open(const net_record &record) {
     touched_.push_back(&socket);
     return;
   }
-  // Of several holders, the previous owner keeps it, else the first one gets it.
+  // If several processes have the socket open, the previous owner keeps it, else the first process gets it.
   socket.now = largest(socket.now, record.amounts);
   if (holder.same_process(socket.owner)) socket.candidate = holder;
 }
@@ -163,7 +163,7 @@ void SocketModel::count_socket(Socket &socket) {
 
 void SocketModel::assign_owner(Socket &socket, const Owner &owner) {
   if (socket.owned && socket.owner.same_process(owner)) {
-    socket.owner = owner;  // it may have another name now
+    socket.owner = owner;  // the name may have changed
     process_of(owner).owner = owner;
     return;
   }
@@ -181,7 +181,7 @@ void SocketModel::closed(const net_record &record) {
   restore_vanished(record.cookie);
   const auto at = sockets_.find(record.cookie);
   if (at == sockets_.end()) {
-    // Traffic that was reported before must not be counted again.
+    // The traffic before this record was reported, but the last reading is lost: the difference is unknown.
     if ((record.flags & NET_REPORTED) != 0) ++lost_;
     if ((record.flags & NET_REPORTED) == 0 && (record.flags & NET_START_SEEN) != 0) add_brief(record, traffic_of(record.amounts));
     return;
@@ -243,7 +243,7 @@ bool SocketModel::use(const net_use_key &key, const net_use &use, bool is_last) 
   NetProcess &process = process_of(Owner(use.owner));
   has(process, protocol) = true;
   if (in_calls + out_calls == 0) return idle;
-  if (protocol != Protocol::tcp) {  // of TCP the sockets count segments; a datagram is a call
+  if (protocol != Protocol::tcp) {  // for TCP the sockets count segments; otherwise a call is a packet
     moved.in_packets = in_calls;
     moved.out_packets = out_calls;
     moved.connections = 1;
@@ -273,7 +273,7 @@ FlowKey SocketModel::key_of(const Owner &owner, const net_ends &ends, Protocol p
   key.owner = owner;
   key.protocol = protocol;
   key.direction = direction;
-  if (protocol == Protocol::local) return key;  // has none
+  if (protocol == Protocol::local) return key;  // Unix sockets have no addresses
   key.ends = ends;
   if (options_.merge_ports) (direction == Direction::in ? key.ends.remote_port : key.ends.local_port) = 0;
   return key;
@@ -294,7 +294,7 @@ void SocketModel::end() {
   });
 }
 
-// A whole walk reports each socket that a process holds.
+// Closes the sockets that no complete walk has reported for kVanishedAfter walks.
 void SocketModel::close_vanished() {
   for (auto at = sockets_.begin(); at != sockets_.end();) {
     const auto here = at++;

@@ -26,7 +26,7 @@ namespace {
 
 // Kernel modules are loaded and unloaded.
 constexpr int64_t kKernelSymbolsEvery = 600'000'000'000;
-// For the names of tasks that started just before the end of the window.
+// Maximum wait for the names of tasks that started just before the end of the window.
 constexpr int64_t kNamesWithin = 200'000'000;
 
 double percent(int64_t part_ns, int64_t whole_ns) {
@@ -216,7 +216,7 @@ bool Collector::is_wanted(const StackCount &stack, const Process *process) const
                                                         : options_.cgroups.matches_absent();
 }
 
-// Nothing: an option excludes it. Maps are read, and perf maps requested, only for selected processes.
+// Returns nothing if an option excludes the process. Reads maps, and requests perf maps, only for selected processes.
 std::optional<Process *> Collector::admit(const StackCount &stack, uint64_t &filtered) {
   const bool named = options_.processes.empty() || options_.processes.matches(stack.comm);
   Process *process = named ? processes_.find(stack.process) : nullptr;
@@ -253,7 +253,7 @@ std::string Collector::fold_owner(const StackCount &stack, const Waker &waker, s
   return owner_of(ended, waker);
 }
 
-// The code that ended the wait, below the code that waited: its innermost function is next to the end of the wait.
+// Appends the waker's stack below the stack that waited, reversed: its innermost function is next to the end of the wait.
 void Collector::append_waker(const Waker &waker) {
   const Process *process = processes_.find(waker.process);
   std::string code;
@@ -293,7 +293,7 @@ Collector::Group &Collector::group_of(const StackCount &stack, const Process *pr
   return group;
 }
 
-// A thread in a process that runs a task as a whole has the process's.
+// In a process that runs one task, such as a MapReduce attempt, all threads have the task of the process.
 tasks::TaskTags Collector::task_of(const StackCount &stack, const Process *process) {
   tasks::TaskTags of_process;
   if (process != nullptr) of_process = process->task;

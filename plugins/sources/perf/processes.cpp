@@ -79,7 +79,7 @@ void Processes::next_window() {
   }
 }
 
-// The later reading wins. Stacks of this window may still be of what the earlier one found.
+// Replaces an earlier reading, whose mappings become the previous mappings for stacks that were sampled before.
 void Processes::keep(const ProcessId &id, std::unique_ptr<Process> process) {
   process->used = window_;
   std::unique_ptr<Process> &known = known_[id];
@@ -93,7 +93,7 @@ void Processes::keep(const ProcessId &id, std::unique_ptr<Process> process) {
   evict_for(known.get());
 }
 
-// Removes the least recently sampled.
+// Removes the least recently sampled processes.
 void Processes::evict_for(const Process *wanted) {
   while (known_.size() > 1 && (known_.size() > kMaxKnown || bytes_ > max_bytes_)) {
     auto oldest = known_.end();

@@ -12,7 +12,7 @@ namespace {
 enum class Cause : uint8_t { unknown, thread, timer, disk, network, interrupt };
 using WakerFunction = std::pair<std::string_view, Cause>;
 
-// WakerFunctions of the kernel (5.10 to 6.18) that lead to the end of a wait; sorted by name.
+// Kernel functions (Linux 5.10 to 6.18) that lead to the end of a wait; sorted by name.
 constexpr std::array kWakers = std::to_array<WakerFunction>({
     {"__do_softirq", Cause::interrupt},                // kernel/softirq.c
     {"__irq_exit_rcu", Cause::interrupt},              // kernel/softirq.c
@@ -70,7 +70,8 @@ Cause cause_of(const WaitEnd &ended, const Waker &waker) {
   return waker.thread == 0 ? Cause::interrupt : Cause::thread;
 }
 
-// The journal of a file system writes for the thread: "jbd2/vda-8".
+// Returns the disk: that of a finished request, or that of a journal thread, such as "jbd2/vda-8", which writes for the file
+// system.
 std::string disk_of(const Waker &waker) {
   constexpr std::string_view kJournal = "jbd2/";
   std::string_view name = waker.disk;
@@ -88,7 +89,7 @@ std::string thread_of(const Waker &waker) {
   return is_first ? process : std::string(waker.thread_name) + " of " + process;
 }
 
-// Local sockets have no address: the thread that runs has sent.
+// Returns the peer of a socket. Local sockets have no address; their peer is the running thread.
 std::string peer_of(const Waker &waker) {
   if (waker.remote.empty()) return waker.thread == 0 ? "network" : thread_of(waker);
   const std::string port = std::to_string(waker.port);

@@ -183,8 +183,8 @@ void Collector::emit_energy(const std::vector<std::optional<Energy>> &energy) {
   if (all_packages) power_.packages = packages;
 }
 
-// Emits the first meter with a value; a model only without any meter. When a meter has no value in a window, the next one covers a
-// different part of the host: the tag separates them.
+// Emits the first meter with a value; the model only if there is no meter. Meters cover different parts of the host, so the tag
+// `meter` separates their series.
 void Collector::emit_power() {
   const std::pair<const char *, std::optional<double>> measured[] = {{"ipmi", power_.ipmi},
                                                                      {"meter", power_.meter},

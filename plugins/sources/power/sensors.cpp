@@ -26,7 +26,7 @@ bool measures_host(const std::string &driver) {
   return driver == "power_meter" || driver == "aem1";
 }
 
-// The name of a second sensor with the same name.
+// Makes a unique name for a sensor whose name exists already.
 template <class Entries, class Name>
 std::string unique(std::string name, const Entries &entries, const Name &name_of) {
   const std::string base = name;
@@ -35,7 +35,7 @@ std::string unique(std::string name, const Entries &entries, const Name &name_of
   return name;
 }
 
-// The first CPU of each die or package, in their order.
+// Returns the first CPU of each die or package, in ascending order.
 std::vector<procfs::Cpu> firsts(const std::vector<procfs::Cpu> &cpus, bool procfs::Cpu::*is_first) {
   std::vector<procfs::Cpu> found;
   std::copy_if(cpus.begin(), cpus.end(), std::back_inserter(found), [&](const procfs::Cpu &cpu) { return cpu.*is_first; });
@@ -74,7 +74,7 @@ void Sensors::find_chips(const std::vector<procfs::Cpu> &cpus) {
   assign_amd_packages(amd, cpus);
 }
 
-// Absent when it has no sensors.
+// Finds the sensors of a CPU driver; absent if it has none.
 std::optional<Sensors::CpuChip> Sensors::find_chip(const std::string &folder, const std::string &driver) {
   // hwmonN may change with a reboot; the device does not.
   const std::string device = tree_.link_name(folder + "device");
@@ -91,7 +91,7 @@ std::optional<Sensors::CpuChip> Sensors::find_chip(const std::string &folder, co
   return sensors_.size() > first ? std::optional(CpuChip{device, first, sensors_.size()}) : std::nullopt;
 }
 
-// The file of a channel: the current value or, without one, the driver's mean.
+// Finds the channels and their files: the current value, or else the driver's mean.
 void Sensors::find_channels(const std::string &folder, const Kind &kind, std::vector<Sensor> &found) {
   std::vector<std::string> channels;
   for (const std::string &file : tree_.list(folder, kind.prefix).names) {

@@ -24,7 +24,7 @@ Waiting FairQueue::pop() {
   return remove(next);
 }
 
-// The first of its sender.
+// Removes a request, which must be the first of its sender.
 Waiting FairQueue::remove(List::iterator at) {
   Waiting removed = std::move(*at);
   waiting_.erase(at);

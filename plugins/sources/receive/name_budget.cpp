@@ -7,7 +7,7 @@ namespace atalaya::receive {
 namespace {
 
 constexpr int64_t kNameAge = 3'600'000'000'000, kNamesSweptEvery = 60'000'000'000;
-constexpr size_t kSenders = 8;  // that can use up all names together
+constexpr size_t kSenders = 8;  // number of senders that together can reach the total limit
 
 }  // namespace
 
@@ -35,7 +35,7 @@ uint32_t NameBudget::find(std::string_view name, const SenderPtr &sender, int64_
   return entry.id;
 }
 
-// Of both limits of one sender the larger holds: its half of `max_names` must not become less.
+// A sender's total limit is at least half of `max_names`, so that it never reduces the counted limit.
 bool NameBudget::sender_permits(const Sender &sender) const {
   const Amount its{std::max(max_counted_.names / 2, max_total_.names / kSenders),
                    std::max(max_counted_.bytes / 2, max_total_.bytes / kSenders)};

@@ -100,7 +100,7 @@ void ReceiveSource::open_datagrams(const char *name, std::unique_ptr<protocols::
   host_.log(Level::info, std::string(name) + ": reading datagrams on " + listener.name);
 }
 
-// Nobody sends its datagrams again.
+// Counts the datagrams of a discarded request as dropped, because nobody sends them again.
 void ReceiveSource::discard(const Request &request) {
   if (request.datagrams) host_.dropped("datagrams that the sinks did not hold in time", request.datagrams->values);
 }
@@ -117,7 +117,7 @@ std::optional<Answer> ReceiveSource::take(const std::shared_ptr<Request> &reques
   const std::lock_guard lock(mutex_);
   if (stopping_ && !request->datagrams) return unavailable("The agent is stopping");
   last_arrival_ = monotonic();
-  if (queue_.empty()) wake_.notify_all();  // else somebody waits for the next batch already, or for a sink
+  if (queue_.empty()) wake_.notify_all();  // otherwise the thread of run already waits for the next batch, or for a sink
   queue_.push({request, last_arrival_});
   return std::nullopt;
 }
@@ -206,7 +206,7 @@ Code ReceiveSource::run() {
   return Code::ok;
 }
 
-// The window that the stop ends. Its senders will not send it again, unlike those of requests, which get their answer here.
+// Emits the datagram window that the stop ends, because its senders will not send it again. Senders of requests get an answer.
 void ReceiveSource::emit_last_datagrams() {
   datagram_readers_.clear();
   Pendings pending;

@@ -35,7 +35,7 @@ std::optional<Form> form_of(std::string_view url, const ServerOptions &options) 
   return std::nullopt;
 }
 
-// Without the port. Of IPv6 the network of 64 bits, of which a host may use each address.
+// Returns the client's address without port; for IPv6 only the network of 64 bits, because a host may use each address of it.
 std::string address_of(MHD_Connection *connection) {
   const MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
   if (info == nullptr || info->client_addr == nullptr) return "unknown";

@@ -23,7 +23,8 @@ void Tally::begin_window() {
   starts_.clear();
 }
 
-// Entries without a name had no room by name, so the filter result is unknown: they count as missed.
+// An entry without a name counts runs of processes for which the map had no room. It is unknown whether the filter selects them, so
+// they count as missed.
 bool Tally::add(const uprobe_key &key, const uprobe_counts &counts) {
   if (key.region >= costs_.size()) return true;
   const std::string_view process = text_of(key.comm);

@@ -15,7 +15,8 @@ void write_output(const std::string &file, std::string_view bytes);
 // Returns the suffix of the file name after its last dot, in lower case; "" if there is none.
 std::string suffix_of(const std::string &file);
 
-// Formats a range in local time: "2026-11-21 10:00:00 to 2026-11-21 11:00:00 UTC+01:00"; a range of few seconds with fractions.
+// Formats a range in local time: "2026-11-21 10:00:00 to 2026-11-21 11:00:00 UTC+01:00"; a range below 2 s has fractions of
+// seconds.
 std::string span_text(const query::Range &range);
 // Prints "no points from .. to .." to standard error.
 void report_no_points(const char *what, const query::Range &range);

@@ -39,7 +39,7 @@ std::vector<Experiment> experiments(store::Store &store, std::string_view name =
 // The latest experiment with this name and workload. If there is none, throws Wrong with similar names.
 Experiment find_experiment(store::Store &store, const std::string &name, const std::string &workload);
 
-// Checks a name or the value of a tag: letters, digits and a few signs that need no quoting, at most 200 bytes. Throws Wrong.
+// Checks a name or the value of a tag: 1 to 200 letters, digits, spaces and - _ . : / @ +, not starting with -. Throws Wrong.
 void check_name(const char *what, const std::string &name);
 
 }  // namespace atalaya::experiments

@@ -11,7 +11,7 @@ bool has_code(const DumpedThread &thread) {
   return !thread.frames.empty() && thread.state != State::none;
 }
 
-// Threads that count as running although the JVM, before JDK 11, does not report their CPU time.
+// Returns the number of threads that count as running, for JVMs before JDK 11, which do not report the CPU time of threads.
 int64_t count_modelled(std::string_view dump, DumpedThread &thread) {
   int64_t count = 0;
   for (ThreadDump threads(dump); threads.next(thread);) {
@@ -40,8 +40,8 @@ int64_t Profile::claim(int64_t ns) {
   return claimed;
 }
 
-// Threads together take at most the time of the process: since the last dump was requested, and since the baseline. A dump takes
-// time, so the first limit alone would allow this time twice.
+// Limits the CPU time of all threads to that of the process, both since the last dump was requested and since the baseline. The
+// first limit alone would count the time of a dump twice.
 void Profile::update_limits(std::string_view dump, int64_t passed_ns, const std::optional<ProcessCpu> &process) {
   const auto last = std::exchange(process_, process);
   allowed_ns_ = INT64_MAX;
@@ -99,7 +99,7 @@ void Profile::add_thread(const DumpedThread &thread, int64_t passed_ns) {
   window_.tree.add(thread.frames, thread.is_cut(), on_cpu, {1, passed_ns}, known.is_mixed ? tasks::TaskTags() : known.task);
 }
 
-// The time in which a thread got its name is also of its task before: it has no task.
+// Finds the task of the thread. The interval in which the name changed belongs to two tasks, so it gets none.
 void Profile::name(const DumpedThread &thread, Known &known, bool is_new) const {
   if (!names_) return;
   if (known.unattributed_ns == 0) known.is_mixed = false;

@@ -18,8 +18,8 @@ namespace atalaya::jvm {
 namespace {
 
 constexpr int64_t kFirstBackOff = 10'000'000'000, kMaxBackOff = 600'000'000'000;
-// Interval of searches for JVMs, unless that would take more than this part of the budget. The time until a JVM is found is missing
-// in its profile.
+// Interval of searches for JVMs, and the maximum part of the budget for them, which may lengthen the interval. The profile of a JVM
+// lacks the time until it is found.
 constexpr int64_t kFindInterval = 200'000'000;
 constexpr double kFindShare = 0.1;
 // JVMs of one user that take longer than this to answer, or do not answer, share a fifth of this thread's time, because others wait
@@ -118,7 +118,7 @@ std::map<JvmId, Profiled> Sampler::end_window(double spent) {
   const std::lock_guard lock(mutex_);
   const StackTree::Limits limits = this->limits();
   for (const auto &[id, sampled] : sampled_) {
-    // Checks for its end here, or the next window would report it again.
+    // Checks whether the JVM has ended, else the next window would report it again.
     if (!sampled->has_ended && has_ended(sampled->jvm.target)) end(*sampled);
     Profiled &window = windows[id];
     const auto last = sampled->window.last;
@@ -151,7 +151,7 @@ int64_t Sampler::due_ns(const SampledJvm &sampled) const {
   return sampled.is_slow && until != slow_until_ns_.end() ? std::max(sampled.next_ns, until->second) : sampled.next_ns;
 }
 
-// Among equals, prefers the JVM with the shortest back-off.
+// If several dumps are due, prefers the JVM with the shortest back-off.
 std::shared_ptr<Sampler::SampledJvm> Sampler::next_due() const {
   const auto rank = [this](const auto &entry) {
     return std::tuple(due_ns(*entry.second), entry.second->back_off_ns, entry.second->next_ns);

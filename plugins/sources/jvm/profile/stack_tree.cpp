@@ -19,7 +19,7 @@ void append_name(std::string &text, std::string_view name) {
   for (const char byte : name) text += byte == ';' ? ':' : static_cast<unsigned char>(byte) < ' ' ? ' ' : byte;
 }
 
-// A dump lacks the file of a native method: a class is in the file named after its outermost class.
+// Returns "FILE:LINE". A dump lacks the file of a native method: it is named after the outermost class.
 std::string place_of(const Frame &frame) {
   std::string place(frame.file);
   if (place.empty() && frame.line == -2) {
@@ -93,7 +93,7 @@ void StackTree::count_lost(const Time &on_cpu, const Time &wall) {
   lost_wall_.add(wall);
 }
 
-// None: no task, or there is no room.
+// Returns the root node of the task's stacks; kNone: no task, or too many tasks.
 uint32_t StackTree::root_of(const tasks::TaskTags &task) {
   if (task.empty() || (tasks_.size() >= kMaxTasks && !tasks_.contains(task))) return kNone;
   const uint32_t number = tasks_.try_emplace(task, static_cast<uint32_t>(tasks_.size())).first->second;
@@ -189,7 +189,7 @@ std::vector<FunctionTime> StackTree::functions(size_t max_count) const {
   return found;
 }
 
-// "java.lang.System identityHashCode" is written with a dot, as in profiles of perf.
+// Writes "java.lang.System identityHashCode" with a dot, as in profiles of the source perf.
 std::string StackTree::text_of(uint32_t node, const std::vector<std::string> &names, size_t max_bytes) const {
   const std::vector<uint32_t> path = path_to(node);
   std::string text;
@@ -201,7 +201,7 @@ std::string StackTree::text_of(uint32_t node, const std::vector<std::string> &na
   return text.size() <= max_bytes ? text : std::string();
 }
 
-// Its nodes also have their parents before them.
+// Returns a tree with one node per function and parent; the parents are before their children here too.
 StackTree StackTree::merged_by_function(const std::vector<uint32_t> &function_of) const {
   StackTree tree({.nodes = nodes_.size(), .frames = 0, .frame_bytes = 0, .bytes = 0});
   std::vector<uint32_t> node_of(nodes_.size());

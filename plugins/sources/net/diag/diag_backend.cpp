@@ -105,7 +105,7 @@ class DiagBackend final : public Backend {
     if (record.kind == NET_LISTENS) return take(record);
     const auto [at, fresh] = known_.try_emplace(record.cookie);
     Known &known = at->second;
-    // A connection missing in the previous walk began after it.
+    // A connection that the previous walk did not report started after it.
     record.flags = fresh ? (walk_ > 1 ? NET_START_SEEN | NET_ESTABLISHED : NET_ESTABLISHED) : known.record.flags;
     record.owner = known.record.owner;
     if (fresh || known.inode != socket.inode)

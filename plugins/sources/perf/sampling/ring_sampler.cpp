@@ -179,7 +179,7 @@ class RingSampler final : public Sampler {
   void forget(const RingRecord &record) {
     const auto known = known_.find(record.pid);
     if (known == known_.end()) return;
-    // It was read after this event: its counts may include samples of the previous program.
+    // If the process was read after this event, its counts may include samples of the previous program.
     if (known->second.read_ns >= record.time_ns) counted_.doubtful.insert(known->second.id);
     known_.erase(known);
   }

@@ -18,13 +18,13 @@
 namespace atalaya::perf {
 namespace {
 
-// Dumps take 2 % of a core: after one that took some CPU time, here and in the JVM, 49 times this time passes.
+// Limits dumps to 2 % of a core: after a dump, the pause is 49 times its CPU time, here and in the JVM.
 constexpr int64_t kPauses = 49, kMinPause = 50'000'000;
 // A JVM on a busy host may be late once: the next request follows soon.
 constexpr int64_t kTimeout = 1'000'000'000, kFirstBackOff = 1'000'000'000, kMaxBackOff = 600'000'000'000;
 constexpr size_t kMaxJvms = 256, kMaxMaps = size_t{32} << 20;
 
-// The last number of "NSpid:\t812\t17": in the innermost namespace. 0: it has ended.
+// Returns the thread id in the innermost namespace, the last number of "NSpid:\t812\t17"; 0: the thread has ended.
 int32_t inner_number(int32_t pid, uint32_t thread) {
   auto text = core::read_file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(thread) + "/status", 16384);
   const size_t at = text ? text->find("NSpid:") : std::string::npos;
@@ -131,7 +131,7 @@ std::optional<int64_t> TaskNamer::name_threads(std::unique_lock<std::mutex> &loc
   return next;
 }
 
-// Null: it is none, has ended, or there are too many.
+// Returns null if the process is no JVM or has ended, or there are too many JVMs.
 TaskNamer::Jvm *TaskNamer::jvm_of(const ProcessId &id, std::unique_lock<std::mutex> &lock) {
   if (const auto known = jvms_.find(id); known != jvms_.end()) return &known->second;
   lock.unlock();

@@ -15,7 +15,7 @@ bool TaskThreads::may_be_task(std::string_view short_name) const {
   return std::any_of(prefixes_.begin(), prefixes_.end(), [&](const std::string &prefix) { return short_name.starts_with(prefix); });
 }
 
-// A shorter name is whole.
+// A name shorter than the kernel's limit is complete.
 void TaskThreads::add(uint32_t thread, Name name) {
   if (size_ >= kMaxNames) return;
   if (name.short_name.size() < kMaxShortName || !may_be_task(name.short_name)) set_full_name(name, name.short_name);
@@ -48,7 +48,7 @@ std::map<ProcessId, std::vector<uint32_t>> TaskThreads::unnamed() const {
   return found;
 }
 
-// A name that changed in the meantime may be either.
+// If the name changed within the interval, the dump may have the name before or after the change, so null is returned.
 TaskThreads::Name *TaskThreads::unknown_at(uint32_t thread, int64_t begin_ns, int64_t end_ns) {
   const auto known = threads_.find(thread);
   if (known == threads_.end()) return nullptr;
@@ -90,7 +90,8 @@ bool TaskThreads::is_unnamed(uint32_t thread, int64_t epoch) const {
   return name == nullptr || !name->is_known;
 }
 
-// The stacks of a name that ended in this window are reported at its end, and a held wait later.
+// Names are kept for a window after their end, because their stacks are reported at the end of a window, and waits may be reported
+// later.
 void TaskThreads::next_window(int64_t keeps_since_ns) {
   ++window_;
   for (auto &[thread, names] : threads_)

@@ -53,7 +53,7 @@ void CgroupCollector::collect(const Window &window, Batch &batch) {
   }
 }
 
-// A cgroup in several hierarchies gets the time stamp of its CPU time.
+// The time of a reading of several hierarchies is that of its CPU time.
 bool CgroupCollector::visit(const cgroup::Hierarchy &hierarchy, std::string_view path, int folder) {
   Cgroup *const cgroup = cgroup_of(path);
   if (cgroup == nullptr) return false;

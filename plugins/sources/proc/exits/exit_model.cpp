@@ -10,7 +10,7 @@
 namespace atalaya::proc {
 namespace {
 
-// Groups collected per group kept. With more names in a window, the smallest so far are merged into the others.
+// Groups collected per reported group. If a window has more, the smallest so far are merged into the group `other`.
 constexpr size_t kCollectedPerKept = 4;
 
 bool uses_more(const ExitGroup &a, const ExitGroup &b) {
@@ -72,7 +72,7 @@ ExitGroup &ExitModel::group_of(const ExitReading &exit) {
   return group;
 }
 
-// Merges the rest into the others.
+// Merges all but the largest groups into the group `other`.
 void ExitModel::keep_largest() {
   if (groups_.size() <= max_groups_) return;
   const auto kept_end = groups_.begin() + static_cast<std::ptrdiff_t>(max_groups_);

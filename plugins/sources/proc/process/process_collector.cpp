@@ -75,7 +75,7 @@ std::unique_ptr<ProcessBackend> ProcessCollector::open_backend() {
 }
 
 void ProcessCollector::read_boot_time() {
-  // The line follows one with a number per interrupt, thousands on a large host.
+  // The line btime follows the line of interrupts, which has thousands of numbers on a large host.
   std::vector<char> large(1 << 20);
   const procfs::FileText text = procfs::read_path(folder_.get(), "stat", large);
   int64_t seconds = 0;
@@ -104,15 +104,15 @@ void ProcessCollector::collect(const Window &window, Batch &batch) {
   exits_.end_pass(read_until);
 }
 
-// A process that rests already has the same memory: it was not read since.
+// The memory of a process that is already idle is unchanged: it was not read since.
 bool ProcessCollector::may_idle(const Process &process) const {
   const auto &gauges = process.now.gauges;
   return process.idle_until_ns != 0 || !gauges.has(procfs::Gauge::resident_kib) ||
          gauges.get(procfs::Gauge::resident_kib) < options_.idle_below_kib;
 }
 
-// Whether its sample comes later, or came with the time before: one for all windows since it last ran, with the same values as one
-// for each. It ends at a multiple of the parameter `rest`.
+// Returns true if this window is part of a merged sample: one for all windows since the process last ran, with the same values as
+// separate samples. A merged sample ends at a multiple of the parameter `rest`.
 bool ProcessCollector::mark_idle(Process &process, const Window &window, Batch &batch) {
   if (options_.idle_interval_ns == 0) return false;
   const int64_t from_ns = window.time_ns - window.duration_ns;

@@ -6,8 +6,8 @@
 namespace atalaya::proc {
 namespace {
 
-// A process that disappears without an end is kept for this time: its end is reported when it is freed, which may be 10 s later
-// (CONFIG_RCU_LAZY), and with BPF after 12 s and a window at the latest.
+// A process that disappears without a reported end is kept for this time. Its end is reported when the kernel frees it, which may
+// be 10 s later (CONFIG_RCU_LAZY); the BPF backend reports it after 12 s and a window at the latest.
 constexpr int64_t kMaxEndDelay = 40'000'000'000;
 
 uint64_t grown(const procfs::ProcessReading *before, const procfs::ProcessReading &after, procfs::Counter counter) {
@@ -20,8 +20,8 @@ std::optional<double> user_share(double user, double kernel) {
   return user + kernel > 0 ? std::optional(user / (user + kernel)) : std::nullopt;
 }
 
-// The share of CPU time in user mode: by the ticks of the same interval, else by those since birth, else the usual share. Without
-// any it is 1, as in the kernel (cputime_adjust in kernel/sched/cputime.c).
+// Returns the share of CPU time in user mode: by the ticks of the same interval, else by those since the start, else the usual
+// share. If all are 0, returns 1, as in the kernel (cputime_adjust in kernel/sched/cputime.c).
 double user_share(const procfs::ProcessReading *before, const procfs::ProcessReading &after, const CpuTime &usual) {
   if (after.kernel_thread) return 0;
   const auto since = [&](const procfs::ProcessReading *from) {
@@ -202,7 +202,7 @@ bool ProcessModel::started_since_previous_pass(uint64_t start_ns) const {
 void ProcessModel::set_rates(Process &process, const procfs::ProcessReading &reading) {
   if (process.end_counted) return;
   const bool known = process.pass != 0;
-  // Unknown for a process that existed at the previous pass without a reading.
+  // The rates of a process that existed at the previous pass, but was not read, are unknown.
   if (!known && !started_since_previous_pass(reading.start_ns)) return;
   const Counters growth = growth_of(known ? &process.now : nullptr, reading);
   if (growth.has(procfs::Counter::user_ns)) used_.user_ns += growth.get(procfs::Counter::user_ns);
@@ -253,7 +253,7 @@ void ProcessModel::add_last(Process &process, const Counters &growth) const {
   process.is_idle = false;
 }
 
-// It is not known. Had it lived during a pass, it would be known or forgotten.
+// Called for an unknown process: a process that was alive in a pass is known, or was removed.
 bool ProcessModel::lived_between_passes(uint64_t start_ns) const {
   return first_uptime_ns_ && start_ns >= *first_uptime_ns_ && start_ns > forgotten_start_ns_;
 }
