@@ -161,7 +161,7 @@ std::set<std::string> Delivery::settle() {
   return refused;
 }
 
-// False: no attempts left.
+// Schedules the next attempt. Returns false if none is left.
 bool Delivery::postpone(Refusal &refusal) {
   if (refusal.attempt + 1 >= kAttempts) return false;
   refusal.again_at = monotonic() + (kFirstPause << refusal.attempt);

@@ -60,7 +60,7 @@ class Delivery {
   uint64_t omitted() const { return writer_.omitted(); }
 
  private:
-  // Progress to save when the sinks hold a batch and all batches before it.
+  // A batch in flight, and the progress to save when the sinks have stored it and all batches before it.
   struct Flight {
     uint64_t id = 0;
     bool settled = false;

@@ -126,13 +126,13 @@ bool HadoopSource::read_one(const Found &found) {
   return true;
 }
 
-// An open file on HDFS has its creation time.
+// Open files on HDFS are never too old, because their listed time is that of their creation.
 bool HadoopSource::is_too_old(const Found &found) {
   return max_age_ns_ > 0 && !is_listed_late(places_.storage_of(found.path), found) &&
          found.changed_ms < (host_.realtime() - max_age_ns_) / protocols::kNsPerMs;
 }
 
-// Whether it has not grown for so long that its job may have been killed.
+// Returns true if the file has not grown for so long that its job may have been killed.
 bool HadoopSource::is_idle(const Found &found, const Running &running) {
   const Storage &storage = places_.storage_of(found.path);
   if (is_listed_late(storage, found))
@@ -190,7 +190,7 @@ void HadoopSource::report_damage(const std::string &path, const protocols::Damag
 }
 
 void HadoopSource::report_rest(const Found &found, const History &history) {
-  // An imported copy has a new time.
+  // The time of a copied file is that of the copy, so an import ignores it.
   const bool old_enough = !follow_ || found.changed_ms < host_.realtime() / protocols::kNsPerMs - kStillWritten;
   const bool done_writing = old_enough && !found.parts.back().open;
   if (is_known(history) && done_writing && !history.broken() && history.waiting() > 0)
@@ -219,7 +219,7 @@ void HadoopSource::mark_read(const std::string &path) {
   import_.read.insert(path);
 }
 
-// Read by an earlier run.
+// Counts a file that an earlier run has read.
 void HadoopSource::count_skipped(const std::string &path) {
   if (!follow_ && import_.read.count(path) == 0) import_.skipped.insert(path);
 }
@@ -234,7 +234,7 @@ void HadoopSource::log_import() {
   host_.log(why.empty() ? Level::info : Level::warning, text + why);
 }
 
-// The reasons for an import without a span.
+// Returns the reasons why an import has no spans.
 std::string HadoopSource::why_nothing() const {
   if (import_.found.empty())
     return "; there is no file at path = \"" + places_.path() + "\"; correct it, or give the agent's user access";
@@ -246,7 +246,7 @@ std::string HadoopSource::why_nothing() const {
   return text;
 }
 
-// The log of a killed job does not change any more.
+// Frees the state of histories that no longer change, such as those of killed jobs.
 void HadoopSource::drop_idle(const std::vector<Found> &found) {
   if (running_.empty()) return;
   for (const Found &one : found) {

@@ -29,7 +29,7 @@ int64_t burst_of(const Host &host) {
 }
 
 Options options_of(const Host &host) {
-  const std::shared_ptr<tasks::TaskNames> tasks = tasks::read_names(host);
+  const std::shared_ptr<tasks::TaskNames> tasks = tasks::read_task_names(host);
   const std::vector<probes::Region> regions = regions_of(host);
   const std::string profile = host.text("profile");
   const std::vector<std::string> tags = host.texts("tags");

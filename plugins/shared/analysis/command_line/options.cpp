@@ -37,13 +37,13 @@ query::Range range_of(const ReadOptions &options, store::Store &store, int64_t n
   return {from, to};
 }
 
-// The tags by which groups of several metrics meet; null: all of their tags.
+// Returns the tags that groups of several metrics must have in common; null: all of their tags.
 const std::vector<std::string> *group_keys(const query::Query &query) {
   const bool all = !query.group || std::find(query.group_by.begin(), query.group_by.end(), "*") != query.group_by.end();
   return all ? nullptr : &query.group_by;
 }
 
-// The amounts of the range, as a report has them: an answer with one value for each group.
+// Returns the amount of each group over the range, as in a report: an answer with one value.
 std::vector<query::Answer> totals_of(const Question &question, Reading &reading) {
   std::vector<query::Answer> answers;
   for (const std::string &metric : question.metrics) {

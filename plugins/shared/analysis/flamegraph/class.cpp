@@ -16,7 +16,7 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// Code that HotSpot generates, by its names in perf maps.
+// Returns true for code that HotSpot generates, by its names in perf maps.
 bool is_stub(std::string_view name) {
   constexpr std::array<std::string_view, 14> kStubs = {
       "Interpreter",        "StubRoutines", "RuntimeStub",   "vtable",        "itable",       "I2C/C2I",     "MethodHandles",

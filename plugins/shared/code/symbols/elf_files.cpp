@@ -25,7 +25,7 @@ std::string hexadecimal_of(std::string_view bytes) {
   return text;
 }
 
-// The usual places of debuggers.
+// Returns the paths that debuggers search.
 std::vector<std::string> debug_paths(const std::string &build, const std::string &link, const std::string &mapped) {
   const std::string name = hexadecimal_of(build), folder = mapped.substr(0, mapped.rfind('/') + 1);
   std::vector<std::string> paths = {"/usr/lib/debug/.build-id/" + name.substr(0, 2) + "/" + name.substr(2) + ".debug"};
@@ -130,7 +130,7 @@ void ElfFiles::evict(Entry &entry) {
   entry.symbols.reset();
 }
 
-// Evicts the least recently used.
+// Evicts the least recently used files.
 void ElfFiles::evict_for(const Entry &wanted) {
   while (bytes_ > max_bytes_) {
     Entry *oldest = nullptr;

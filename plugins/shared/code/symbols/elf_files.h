@@ -18,8 +18,8 @@
 
 namespace atalaya::symbols {
 
-// Opens the separate debug file of the same build for a file of the host, in the folders where debuggers search; closed if there
-// is none.
+// Opens the separate debug file of the same build for a file of the host, from the folders that debuggers search. Returns an
+// invalid descriptor if there is none.
 core::Descriptor open_debug_file(const ElfImage &image, const struct stat &of, const std::string &path);
 
 class ElfFiles {

@@ -16,7 +16,7 @@ namespace atalaya::symbols {
 // `earlier`, an earlier reading, get its stamps, because opening each file is expensive.
 void set_stamps(int32_t pid, std::vector<Mapping> &mappings, std::span<const Mapping> earlier = {});
 
-// Opens the file of a mapping. The descriptor is closed if the file cannot be opened, or no longer has the mapping's stamp.
+// Opens the file of a mapping. Returns an invalid descriptor if the file cannot be opened, or no longer has the mapping's stamp.
 core::Descriptor open_stamped(int32_t pid, const Mapping &mapping);
 
 }  // namespace atalaya::symbols

@@ -152,7 +152,7 @@ class Search {
     }
     out_.paths.push_back((tls() ? "swebhdfs://" : "webhdfs://") + servers + uri.substr(path));
   }
-  // "n1" of "hdfs://n1:8020/path".
+  // Returns "n1" of "hdfs://n1:8020/path".
   static std::string host_of(const std::string &uri) {
     if (!uri.starts_with(kHdfs)) return {};
     return uri.substr(kHdfs.size(), uri.find_first_of(":/", kHdfs.size()) - kHdfs.size());

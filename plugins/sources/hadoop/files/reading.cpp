@@ -41,7 +41,7 @@ bool Reading::read_new(Storage &storage, const Found &found, bool report_open, c
 }
 
 size_t Reading::size_to_request(const Storage &storage, const Part &part) const {
-  // Reads beyond the listed size of a local file: another part may have followed since.
+  // Reads local files beyond their listed size, because they may have grown since.
   if (storage.reads_at_end()) return kBlock;
   // HDFS returns unlisted data of an open file if the read begins before the listed end, or if no size is listed.
   if (part.open && (part.size == 0 || offset_ < part.size)) return kBlock;
@@ -64,7 +64,7 @@ bool Reading::read_part(Storage &storage, const Part &part, const Lookup &lookup
   return true;
 }
 
-// Spans completed before the held position were sent by an earlier run.
+// Drops spans up to the stored position, which an earlier run has sent.
 void Reading::drop_pending_wait(const Lookup &lookup) {
   if (!looked_up_ && (!history_.key().empty() || !spans_.empty())) {
     looked_up_ = true;

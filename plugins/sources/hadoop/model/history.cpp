@@ -12,7 +12,7 @@ constexpr size_t kMaxRecord = size_t{4} << 20;  // in the old form: limits the e
 constexpr size_t kLongLine = size_t{64} << 10;  // of Spark: its first bytes decide whether the rest is needed
 constexpr uint64_t kHashBegin = 0xcbf29ce484222325u;
 
-// FNV-1a: collisions are only a matter of chance, not of attacks.
+// FNV-1a: enough against accidental collisions; attacks need not be considered.
 uint64_t hashed(uint64_t hash, std::string_view text) {
   for (const char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
   return hash;
@@ -46,7 +46,7 @@ void History::count_damage(std::string_view why) {
   damage_.add(binary ? "byte " + std::to_string(position_) : "line " + std::to_string(lines_), why);
 }
 
-// The rest of the part cannot be read.
+// Marks the rest of the part as unreadable.
 void History::mark_broken(std::string_view why) {
   broken_ = true;
   count_damage(why);
@@ -87,7 +87,7 @@ bool History::inflate(std::string_view bytes, protocols::Spans &out, const Consu
   return wanted;
 }
 
-// False: needs more text.
+// Detects the format. Returns false if it needs more text.
 bool History::detect() {
   constexpr size_t kEnough = 64;
   const auto begins = [&](std::string_view with) { return std::string_view(text_).starts_with(with); };
@@ -108,7 +108,7 @@ bool History::detect() {
   return true;
 }
 
-// The length of the next line or record with its end; 0: incomplete.
+// Returns the length of the next line or record including its end; 0: incomplete.
 size_t History::next_size(std::string_view text) const {
   if (form_ == Form::old_text) {
     const size_t size = protocols::old_record_size(text.substr(0, kMaxRecord));

@@ -137,8 +137,8 @@ core::Status SparkModel::application_end(const io::JsonObject &event, protocols:
   return core::Done{};
 }
 
-// The exit code (since Spark 4) is 0 also if a program calls stop() while an exception ends it: a job that broke last counts more.
-// If an application continued after a broken job, only its exit code tells whether it failed.
+// The exit code (since Spark 4) is 0 also if a program calls stop() while an exception ends it: so a failed last job has
+// precedence. If the application continued after a failed job, only the exit code shows whether it failed.
 std::optional<protocols::Outcome> SparkModel::outcome(std::optional<int64_t> exit_code) const {
   if (exit_code.value_or(0) != 0) return protocols::Outcome::failed;
   if (unhandled_) return unhandled_;
@@ -162,7 +162,7 @@ void SparkModel::close(int64_t end, protocols::Spans &out) const {
   }
 }
 
-// The application handled what broke before.
+// A new job means that the application handled the failure of earlier jobs.
 void SparkModel::job_start() {
   unhandled_.reset();
 }

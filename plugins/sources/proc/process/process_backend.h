@@ -35,7 +35,7 @@ class ProcessBackend {
   virtual std::unique_lock<std::mutex> lock_exits() { return {}; }
   // Reports the processes that ended until now to `take`. The caller holds the lock.
   virtual void report_exits() = 0;
-  // Ends lost since the start because a buffer was full; nothing when ends are not reported at all.
+  // Number of process ends lost since the start because a buffer was full; nothing if the backend reports no ends.
   virtual std::optional<uint64_t> lost_exits() const = 0;
   // Whether the kernel reports all processes in one call.
   virtual bool at_once() const { return false; }

@@ -144,8 +144,8 @@ TEST_CASE("finder: a link that took a file's or a folder's place since it was li
 TEST_CASE("places: matches of a pattern; the folder before the pattern is trusted") {
   const TemporaryFolder folder;
   for (const char *name : {"a.log", "b.log", "c.txt"}) put(folder / name, "text");
-  CHECK(globbed(folder / "*.log") == Lines{folder / "a.log", folder / "b.log"});
-  CHECK(globbed(folder / "none*").empty());
+  CHECK(paths_matching(folder / "*.log") == Lines{folder / "a.log", folder / "b.log"});
+  CHECK(paths_matching(folder / "none*").empty());
   CHECK(fixed_part("/var/logs/a*/app-[12]") == "/var/logs");
   CHECK(fixed_part("/a*") == "/");
   CHECK(fixed_part("*.log").empty());

@@ -56,7 +56,7 @@ class Picture {
     for (const std::string &name : matrix.names) widest = std::max(widest, core::display_width(shown(name)));
     const auto letters = static_cast<int>(widest) * kCharacterWidth + kMargin;
     left_ = letters;
-    // The names of columns are rotated.
+    // The names of columns are rotated, so they need less height than length.
     top_ = kTitle + letters * 7 / 10 + kMargin;
     right_ = letters * 7 / 10;
   }
