@@ -177,8 +177,8 @@ std::vector<Collector::JvmReading> Collector::read_all(const Window &window) {
 std::optional<Reading> Collector::before(const Known &known, const JvmCounters &now, bool is_new, const Window &window) const {
   if (is_baseline(window)) return std::nullopt;
   if (!is_new) return known.before;
-  const int64_t age = window.time_ns - known.identity.begin_ns;
-  if (known.identity.begin_ns == 0 || age <= 0 || age > window.duration_ns) return std::nullopt;
+  const int64_t age = window.time_ns - known.identity.start_ns;
+  if (known.identity.start_ns == 0 || age <= 0 || age > window.duration_ns) return std::nullopt;
   return first_reading(now, window.monotonic_ns - age);
 }
 
@@ -391,8 +391,8 @@ void Collector::emit_span(const JvmId &id, const Known &known, int64_t until_ns,
   tag(names_.vm, known.identity.vm);
   tag(names_.collector, known.identity.collector);
   if (options_.flags) tag(names_.flags, known.identity.flags);
-  span.time_ns = known.identity.begin_ns;
-  span.duration_ns = std::max<int64_t>(until_ns - known.identity.begin_ns, 0);
+  span.time_ns = known.identity.start_ns;
+  span.duration_ns = std::max<int64_t>(until_ns - known.identity.start_ns, 0);
   span.text = batch.copy("jvm");
 }
 
@@ -401,7 +401,7 @@ void Collector::emit_spans(const Window &window, Batch &batch) {
   for (auto entry = known_.begin(); entry != known_.end();) {
     auto &[id, known] = *entry;
     const bool has_ended = known.seen_ns != window.time_ns, is_first = known.windows++ == 0;
-    if (known.identity.begin_ns > 0 && (has_ended || !is_first)) emit_span(id, known, known.seen_ns, batch);
+    if (known.identity.start_ns > 0 && (has_ended || !is_first)) emit_span(id, known, known.seen_ns, batch);
     entry = has_ended ? known_.erase(entry) : std::next(entry);
   }
 }

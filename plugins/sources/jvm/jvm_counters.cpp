@@ -177,7 +177,7 @@ Identity parse_identity(std::string_view bytes) {
     if (value.name == "sun.rt.javaCommand") all.main = text.substr(0, text.find(' '));
     if (value.name == "java.rt.vmArgs") all.flags = flags_in(text);
     if (value.name == shared_name(Counter::start_ms))
-      all.begin_ns = std::clamp<int64_t>(value.number().value_or(0), 0, 1LL << 42) * 1'000'000;
+      all.start_ns = std::clamp<int64_t>(value.number().value_or(0), 0, 1LL << 42) * 1'000'000;
   }
   all.collector = collector_name(collector, policy);
   if (all.collector.empty() && old_generation == "Heap") all.collector = "Epsilon";  // which never collects

@@ -102,7 +102,7 @@ struct Identity {
   std::string collector;  // "G1", "Serial", "Parallel", "ZGC"; otherwise the JVM's name for it
   std::string main;       // main class or file of the jar, without arguments
   std::string flags;      // options with the prefix -X
-  int64_t begin_ns = 0;   // the JVM's start as it reports it, Unix time; 0: unknown
+  int64_t start_ns = 0;   // Unix time of the start that the JVM reports; 0: unknown
   bool operator==(const Identity &) const = default;
 };
 Identity parse_identity(std::string_view bytes);

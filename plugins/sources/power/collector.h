@@ -68,7 +68,7 @@ class Collector {
   bool ipmi_works_ = false;
   std::unique_ptr<EnergyMeter> meter_;
   bool stopped_logged_ = false;
-  std::unique_ptr<BusyTime> busy_;  // for the model
+  std::unique_ptr<BusyTime> busy_;  // input of the power model
   CpuStates cpu_states_;
   MsrStates msr_states_;
   bool msr_works_ = false;

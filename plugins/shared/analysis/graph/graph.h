@@ -40,7 +40,7 @@ struct Node {
   std::string command;  // selects the colour; for a container, the process with most traffic
   std::string pid;
   bool outside = false;    // an address of no known host
-  bool contained = false;  // a container, not a process outside containers
+  bool contained = false;  // true: the node is a container; false: a process outside of containers
   Resources used;
 
   bool operator<(const Node &other) const { return id() < other.id(); }

@@ -117,7 +117,7 @@ core::Status signal_it(const Target &target, const core::Descriptor &process) {
 }
 
 constexpr Call kWriteMap{
-    .operation = "jcmd", .argument = "Compiler.perfmap", .min_version = kMinVersion, .purpose = "write a perf map"};
+    .operation = "jcmd", .argument = "Compiler.perfmap", .min_version = kPerfMapMinVersion, .purpose = "write a perf map"};
 
 core::Status check_version(const Target &target, const Call &call, int version) {
   if (version >= call.min_version) return core::Done{};

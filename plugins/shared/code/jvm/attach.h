@@ -77,7 +77,7 @@ class Attachment {
 };
 
 // The first version with Compiler.perfmap.
-inline constexpr int kMinVersion = 17;
+inline constexpr int kPerfMapMinVersion = 17;
 
 // Creates the file of the JVM's perf map, owned by the JVM's user, if it does not exist: otherwise the JVM would follow a file
 // with that name, such as the symbolic link of another user. Returns an error if another user has created it, or could replace it.

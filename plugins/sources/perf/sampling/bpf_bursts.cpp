@@ -187,9 +187,9 @@ uint64_t Bursts::read_waits(uint64_t end_ns) {
   read_and_delete<perf_owner_key, perf_owner_count>(
       bpf_map__fd(skeleton_.maps.owners), [&](const perf_owner_key &key, const perf_owner_count &count) { add(key, count); });
   uint64_t unended = 0;
-  const auto add_part = [&](const perf_blocked &entry, uint64_t from_ns, uint64_t end_ns) {
-    if (end_ns <= from_ns) return;
-    add(entry.key, {1, end_ns - from_ns, entry.names});
+  const auto add_part = [&](const perf_blocked &entry, uint64_t from_ns, uint64_t to_ns) {
+    if (to_ns <= from_ns) return;
+    add(entry.key, {1, to_ns - from_ns, entry.names});
     ++unended;
   };
   // A thread that was woken but has not run yet has two waits: until it was woken, and until now.

@@ -65,7 +65,7 @@ class TaskNamer {
   std::condition_variable changed_, settled_;
   TaskThreads threads_;
   bool is_stopping_ = false;
-  bool has_new_names_ = false;  // names were added since the thread's last check
+  bool has_new_names_ = false;  // names were added since the namer's thread last checked
   bool is_idle_ = true;         // no JVM can supply an unknown name soon
 
   std::map<ProcessId, Jvm> jvms_;  // used by the thread only

@@ -99,9 +99,9 @@ class ExitCollector {
   };
   std::vector<Parent> parents_;  // parents of ended processes that have a separate series
   std::optional<Remainder> remainder_;
-  CpuTime exited_;  // in this window
+  CpuTime exited_;  // usage of processes that ended in this window
   uint64_t lost_before_ = 0;
-  std::optional<uint64_t> lost_;              // in this window
+  std::optional<uint64_t> lost_;              // lost ends in this window
   int64_t previous_ns_ = 0, elapsed_ns_ = 0;  // 0: no window yet
   bool stat_logged_ = false;
 };

@@ -8,8 +8,8 @@
 
 namespace atalaya::graph {
 
-// Returns the drawing as SVG. Omits edges with less than `min_share` of all bytes, and nodes without other edges. Width of an edge:
-// bytes in both directions; size of a node: memory; width of its line: CPU.
+// Returns the drawing as SVG. Omits edges with less than `min_share` of all bytes, and nodes that then have no edge. Width of an
+// edge: bytes in both directions; size of a node: memory; width of its line: CPU.
 std::string as_circle(const Graph &graph, double min_share, const std::string &title);
 
 }  // namespace atalaya::graph
