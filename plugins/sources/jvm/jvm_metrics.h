@@ -23,7 +23,7 @@ enum class Conversion : uint8_t {
   total,    // unchanged: a total since the JVM's start
   seconds,  // ticks of the JVM's clock since its start, in seconds
   delta,    // difference to the last reading
-  share,    // difference in ticks as a percentage of the elapsed time
+  share,    // difference in ticks, in per cent of the elapsed time
   pause,    // share of pauses, attributed to the windows in which they last
 };
 

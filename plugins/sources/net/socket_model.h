@@ -30,7 +30,7 @@ struct ModelOptions {
 struct NetProcess {
   Owner owner;
   uint64_t connections = 0;  // open TCP connections
-  // The process has or had sockets of this protocol in this window, and their traffic.
+  // For each protocol: whether the process has or had sockets of it in this window, and their traffic.
   bool tcp = false, udp = false, local = false;
   Traffic moved_tcp, moved_udp, moved_local;
   uint64_t connects = 0, accepts = 0, failures = 0;

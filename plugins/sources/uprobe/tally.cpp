@@ -52,7 +52,7 @@ void Tally::add_lost(size_t region, uint64_t runs) {
 }
 
 uint64_t Tally::start_of(const uprobe_run &run) {
-  RunStart begin{run.begin_ns, run.region, run.pid};
+  RunStart start{run.begin_ns, run.region, run.pid};
   while (previous_starts_.count(begin) > 0 || !starts_.insert(begin).second) ++start.ns;
   return start.ns;
 }

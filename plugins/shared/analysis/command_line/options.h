@@ -37,7 +37,7 @@ struct Reading {
   explicit Reading(const ReadOptions &options);
   Reading(const Reading &) = delete;
   Reading &operator=(const Reading &) = delete;
-  ~Reading();  // prints a warning if damaged parts were left out
+  ~Reading();  // prints a warning if the query skipped damaged parts of the store
 
   std::unique_ptr<store::Store> store;
   int64_t now_ns = 0;

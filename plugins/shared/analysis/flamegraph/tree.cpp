@@ -36,11 +36,11 @@ bool Tree::child(uint32_t &node, std::string_view name) {
   return true;
 }
 
-uint32_t Tree::leaf(std::string_view folded) {
-  return leaf(0, folded);
+uint32_t Tree::add_stack(std::string_view folded) {
+  return add_stack(0, folded);
 }
 
-uint32_t Tree::leaf(uint32_t node, std::string_view folded) {
+uint32_t Tree::add_stack(uint32_t node, std::string_view folded) {
   for (;;) {
     const std::string_view frame = folded.substr(0, folded.find(';'));
     if (!frame.empty() && !child(node, frame)) {

@@ -36,9 +36,9 @@ class Tree {
   explicit Tree(const Limits &limits);
 
   // Adds the stack "a;b;c" (root first) and returns the node of its last frame. Empty frames are ignored.
-  uint32_t leaf(std::string_view folded);
+  uint32_t add_stack(std::string_view folded);
   // Adds the stack below `node`.
-  uint32_t leaf(uint32_t node, std::string_view folded);
+  uint32_t add_stack(uint32_t node, std::string_view folded);
   void add(uint32_t node, Side side, double value) { nodes_[node].self[static_cast<size_t>(side)] += value; }
   // Number of stacks that were cut by the limits.
   size_t cut() const { return cut_; }

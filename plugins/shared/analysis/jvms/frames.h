@@ -12,9 +12,9 @@ namespace atalaya::jvms {
 // Splits "a;b;c" (root first) into frames, leaf first.
 std::vector<std::string_view> frames_of(std::string_view folded);
 
-// Accepts "java.lang.System identityHashCode" and "java.lang.System.identityHashCode".
+// Converts a name that a user wrote: "java.lang.System identityHashCode" or "java.lang.System.identityHashCode".
 std::string function_named(std::string_view name);
-// For a frame of a thread dump: "java.lang.System.identityHashCode_[j]". Placeholders of unknown frames are unchanged.
+// Converts a frame of a thread dump, such as "java.lang.System.identityHashCode_[j]". Placeholders of unknown frames are unchanged.
 std::string dump_function(std::string_view frame);
 
 // The innermost Java function of a stack, and its caller: the nearest frame outwards of another function.

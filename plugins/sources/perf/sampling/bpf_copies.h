@@ -48,7 +48,7 @@ class StackCopies {
     std::map<Stack, Sum> stacks;
     uint64_t lost = 0;
   };
-  // Ends the window after all copies of this set were added. Memory maps may be read again for the next one.
+  // Ends the window of this set; call it after all copies of the set were added. In the next window, maps may be read again.
   Window take(uint32_t set);
 
  private:
