@@ -53,7 +53,7 @@ void Tally::add_lost(size_t region, uint64_t runs) {
 
 uint64_t Tally::start_of(const uprobe_run &run) {
   RunStart start{run.begin_ns, run.region, run.pid};
-  while (previous_starts_.count(begin) > 0 || !starts_.insert(begin).second) ++start.ns;
+  while (previous_starts_.count(start) > 0 || !starts_.insert(start).second) ++start.ns;
   return start.ns;
 }
 
