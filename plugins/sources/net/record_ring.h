@@ -17,7 +17,7 @@ namespace atalaya::net {
 
 class RecordRing {
  public:
-  // `max_entries`: maximum of each: records, sums of brief connections, pairs of process and socket, triples of process, socket and
+  // `max_entries`: maximum size of each buffer: records, sums of brief connections, pairs of process and socket, triples with the
   // UDP peer.
   RecordRing(size_t max_entries, bool merge_ports) : max_entries_(max_entries), merge_ports_(merge_ports) {}
   bool open(int map) { return ring_.open(map, "net"); }
