@@ -24,7 +24,7 @@ struct ReadOptions {
 };
 // Returns the value of a parameter; "" if it is not set.
 std::string text_of(Host host, std::string_view name);
-// Throws Failure.
+// Reads the parameters of a command. Throws Failure.
 ReadOptions read_options(Host host);
 // Returns the store of a command that also writes. Throws Wrong if several are set.
 std::string one_store(const ReadOptions &options);
@@ -53,7 +53,7 @@ struct Question {
   size_t top = 0;
   bool total = false;  // the amounts of the range instead of points
 };
-// Throws Failure.
+// Reads kQuestionParams, except the time range. Throws Failure.
 Question read_question(Host host);
 // Parses the parameter `tag`. Throws Failure.
 std::vector<store::TagFilter> read_tags(Host host);

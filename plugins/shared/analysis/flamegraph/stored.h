@@ -16,7 +16,7 @@ namespace atalaya::flamegraph {
 
 enum class By : uint8_t {
   process,  // a frame per process, by name and pid
-  name,     // processes of one name together
+  name,     // a frame per process name
   host,     // a frame per host, with its processes above
   reason,   // a frame per reason of waits, with processes by name above
   owner,    // a frame per owner of waits, with processes by name above

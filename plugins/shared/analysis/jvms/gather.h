@@ -32,7 +32,7 @@ struct Overview {
   store::Range range;
   double covered_seconds = 0;                              // part of the range with at least one profiled JVM
   std::vector<Jvm> jvms;                                   // by number of thread dumps, largest first
-  size_t reporting = 0;                                    // profiled JVMs
+  size_t reporting = 0;                                    // number of profiled JVMs
   double rate = 0;                                         // thread dumps per second of all JVMs
   std::vector<Function> functions;                         // by CPU samples, then by thread dumps
   std::optional<double> unattributed, unattributed_share;  // CPU time of threads outside of the reported functions

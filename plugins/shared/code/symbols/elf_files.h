@@ -18,8 +18,8 @@
 
 namespace atalaya::symbols {
 
-// Opens the separate debug file of the same build for a file of the host, from the folders that debuggers search. Returns an
-// invalid descriptor if there is none.
+// Opens the separate debug file that belongs to a file of the host, from the folders that debuggers search. Returns an invalid
+// descriptor if none is of the same build.
 core::Descriptor open_debug_file(const ElfImage &image, const struct stat &of, const std::string &path);
 
 class ElfFiles {

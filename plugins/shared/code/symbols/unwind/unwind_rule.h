@@ -39,7 +39,7 @@ struct UnwindRule {
   enum class Kind : uint8_t { same, undefined, offset, expression };
   struct Place {
     Kind kind = Kind::same;
-    uint8_t number = 0;  // of the register
+    uint8_t number = 0;  // DWARF number of the register
     int64_t offset = 0;
     auto operator<=>(const Place &) const = default;
   };
