@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     text.remove_prefix(line.size() < text.size() ? line.size() + 1 : line.size());
     const auto found = parse_folded(line);
     if (!found || found->value > 1e15) continue;
-    tree.add(tree.leaf(found->stack), sum > 100 ? Side::before : Side::shown, found->value);
+    tree.add(tree.add_stack(found->stack), sum > 100 ? Side::before : Side::shown, found->value);
     sum += found->value;
   }
   tree.finish();

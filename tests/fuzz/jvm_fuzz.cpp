@@ -39,10 +39,10 @@ void check_dumps(std::string_view text) {
     Profile profile(all);
     int64_t time = 0;
     for (const std::string_view dump : {text, text.substr(text.size() / 2), text.substr(0, text.size() / 2), text})
-      profile.take(dump, time += 10'000'000);
+      profile.add(dump, time += 10'000'000);
     check_tree(profile.end_window({}).tree);
   }
-  (void)is_whole(text);
+  (void)is_complete(text);
 }
 
 void check_frame(std::string_view text) {
@@ -60,10 +60,10 @@ void check_shared(std::string_view text) {
   Reading first = before ? Reading{*before, 0} : first_reading(*now, 0), last{*now, 1'000'000'000};
   JvmClock clock;
   if (before) {
-    clock.see(*before, 1);
+    clock.update(*before, 1);
     first.paused = count_pauses(*before, 0, clock, nullptr, 0);
   }
-  clock.see(*now, 1'000'000'001);
+  clock.update(*now, 1'000'000'001);
   last.paused = count_pauses(*now, last.time_ns, clock, &first.paused, last.time_ns);
   for (const Counter counter : kPauseCounters)
     if (last.paused[counter] && first.paused[counter]) require(*last.paused[counter] - *first.paused[counter] <= last.time_ns);

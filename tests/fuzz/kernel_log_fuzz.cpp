@@ -24,7 +24,7 @@ void check(std::string_view input) {
     require(kill->pid > 0 && kill->resident_kib < uint64_t{1} << 60);
     inside(kill->process);
   }
-  if (const auto *place = std::get_if<KillPlace>(&message)) {
+  if (const auto *place = std::get_if<KillCgroup>(&message)) {
     require(place->pid > 0 && place->cgroup.starts_with('/'));
     inside(place->cgroup);
   }

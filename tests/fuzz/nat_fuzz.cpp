@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const auto length = network::load<uint16_t>(rest, 0);
     rest = rest.subspan(2);
     const size_t part = std::min<size_t>(length, rest.size());
-    const nat::ListEnd end = nat::take_connections(rest.first(part), [&](const nat::Connection &connection) {
+    const nat::ListProgress end = nat::parse_connections(rest.first(part), [&](const nat::Connection &connection) {
       ++connections;
       translations.add(connection);
     });

@@ -81,7 +81,7 @@ class BottleneckCommand final : public Command {
   }
 
   int run(std::span<const atalaya_str>) override {
-    return command_line::answered(
+    return command_line::with_failures(
         [&] {
           command_line::Reading reading(read_);
           if (any_time_) reading.range = {0, reading.now_ns};

@@ -99,7 +99,7 @@ class Metrics final : public Contents {
   explicit Metrics(Host host) : Contents(host) {}
 
   int run(std::span<const atalaya_str> arguments) override {
-    return command_line::answered([&] {
+    return command_line::with_failures([&] {
       command_line::Reading reading(options_);
       const std::vector<std::string> patterns = patterns_of(arguments);
       const io::MatcherList wanted = matcher_of(patterns);
@@ -133,7 +133,7 @@ class Processes final : public Contents {
   explicit Processes(Host host) : Contents(host) {}
 
   int run(std::span<const atalaya_str> arguments) override {
-    return command_line::answered([&] {
+    return command_line::with_failures([&] {
       command_line::Reading reading(options_);
       std::vector<std::string> patterns = patterns_of(arguments);
       if (patterns.empty()) patterns.emplace_back("*");
@@ -179,7 +179,7 @@ class Tags final : public Contents {
   explicit Tags(Host host) : Contents(host) {}
 
   int run(std::span<const atalaya_str> arguments) override {
-    return command_line::answered([&] {
+    return command_line::with_failures([&] {
       command_line::Reading reading(options_);
       const std::vector<std::string> keys = reading.store->tag_keys();
       if (arguments.empty()) {

@@ -48,7 +48,7 @@ class Explain final : public Command {
         json_(host.text("format") == "json") {}
 
   int run(std::span<const atalaya_str>) override {
-    return command_line::answered(
+    return command_line::with_failures(
         [&] {
           command_line::Reading reading(options_);
           explain::Reader reader{*reading.store, reading.budget};

@@ -40,7 +40,7 @@ void add_folded(Tree &tree, Side side, std::istream &in, const std::string &name
     const auto found = line.size() < kMaxLine ? parse_folded(line) : std::nullopt;
     if (found) {
       ++stacks;
-      if (found->value > 0) tree.add(tree.leaf(found->stack), side, found->value);
+      if (found->value > 0) tree.add(tree.add_stack(found->stack), side, found->value);
     } else if (line.find_first_not_of(" \t\r") != std::string::npos && ++strange == 1) {
       first_strange = number;
     }

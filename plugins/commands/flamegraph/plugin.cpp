@@ -118,7 +118,7 @@ class FlamegraphCommand final : public Command {
   }
 
   int run(std::span<const atalaya_str>) override {
-    return command_line::answered(
+    return command_line::with_failures(
         [&] {
           Tree tree;
           if (!folded_.empty())
@@ -187,7 +187,7 @@ class FlamegraphCommand final : public Command {
     if (tree.size() == 1 && !task_.empty())
       nothing_ = "of task " + task_ + " from " + style_.subtitle + kNeedsTasks;
     else if (tree.size() == 1 && phase_.empty())
-      nothing_ = "from " + style_.subtitle + why_nothing(*reading.store, wanted_, reading.range, reading.budget);
+      nothing_ = "from " + style_.subtitle + reason_for_no_stacks(*reading.store, wanted_, reading.range, reading.budget);
     if (diff_.empty()) return;
     const query::Range before = experiments::range_of("--diff", diff_, *reading.store, reading.now_ns);
     style_.subtitle += ", compared with " + command_line::span_text(before);

@@ -52,13 +52,13 @@ class GraphCommand final : public Command {
       : read_(command_line::read_options(host)),
         by_(*by_of(host.text("by"))),
         format_(host.text("format")),
-        min_share_(command_line::answered([&] { return share_of("--min-share", host.text("min_share")); })),
+        min_share_(command_line::with_failures([&] { return share_of("--min-share", host.text("min_share")); })),
         top_(static_cast<size_t>(host.integer("top"))),
         translations_(read_translations(host)),
         tags_(command_line::read_tags(host)) {}
 
   int run(std::span<const atalaya_str>) override {
-    return command_line::answered(
+    return command_line::with_failures(
         [&] {
           command_line::Reading reading(read_);
           const std::vector<Flow> flows = read_flows(tags_, reading.range, *reading.store, reading.budget);

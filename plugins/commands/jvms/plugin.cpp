@@ -57,7 +57,7 @@ class JvmsCommand final : public Command {
   }
 
   int run(std::span<const atalaya_str>) override {
-    return command_line::answered(
+    return command_line::with_failures(
         [&] {
           command_line::Reading reading(options_);
           const Overview overview = overview_of(*reading.store, tags_, reading.range, reading.budget);

@@ -171,7 +171,7 @@ std::string caller_name(const Caller &caller) {
 std::string overview_table(const Overview &overview, size_t top) {
   std::string text = headline(overview);
   if (!overview.jvms.empty()) text += "\n" + jvm_table(overview, top);
-  const std::vector<Function> functions = first_of(overview.functions, top);
+  const std::vector<Function> functions = top_functions(overview.functions, top);
   if (functions.empty()) return text;
   text += "\n" + function_table(functions, overview.unattributed, overview.unattributed_share) +
           omitted_rows_text(overview.functions.size(), functions.size());
@@ -191,7 +191,7 @@ std::string overview_json(const Overview &overview, size_t top) {
     all.count("reporting", overview.reporting);
     if (overview.reporting > 0) add_number(all, "rate", overview.rate);
     all.objects("jvms", overview.jvms, add_jvm);
-    all.objects("functions", first_of(overview.functions, top), add_function);
+    all.objects("functions", top_functions(overview.functions, top), add_function);
     if (overview.unattributed) {
       JsonObject rest(all.key("unattributed"));
       add_profiles(rest, overview.unattributed, overview.unattributed_share, {}, {});
@@ -224,7 +224,7 @@ std::string detail_table(const Detail &detail, const Overview &overview, size_t 
   if (!detail.jvms.empty()) {
     std::vector<Row> rows = {{"host", "pid", "process", kSelf}};
     for (size_t i = 0; i < std::min(top, detail.jvms.size()); ++i) {
-      const InJvm &jvm = detail.jvms[i];
+      const JvmShare &jvm = detail.jvms[i];
       rows.push_back({core::visible(jvm.host), core::visible(jvm.pid), core::visible(jvm.process), fixed(jvm.self, 4)});
     }
     text += "\n" + columns(std::move(rows)) + omitted_rows_text(detail.jvms.size(), top);
@@ -247,7 +247,7 @@ std::string detail_json(const Detail &detail, const Overview &overview, size_t t
       object.text("function", caller.name);
       add_profiles(object, {}, caller.self_share, {}, caller.samples_share);
     });
-    all.objects("jvms", detail.jvms, [](JsonObject &object, const InJvm &jvm) {
+    all.objects("jvms", detail.jvms, [](JsonObject &object, const JvmShare &jvm) {
       add_owner(object, jvm);
       add_number(object, "self", jvm.self);
     });

@@ -63,7 +63,7 @@ class PhasesCommand final : public Command {
   int run(std::span<const atalaya_str> arguments) override {
     std::vector<std::string> words;
     for (const atalaya_str &word : arguments) words.emplace_back(view(word));
-    return command_line::answered([&] { return dispatch(words); }, command_line::kAskForLessTime);
+    return command_line::with_failures([&] { return dispatch(words); }, command_line::kAskForLessTime);
   }
 
   void interrupt() noexcept { interruption_.end(); }

@@ -69,7 +69,7 @@ std::vector<HostCapacity> read_capacities(const query::Range &range, store::Stor
   return known;
 }
 
-std::vector<HostCapacity> padded_to(std::vector<HostCapacity> capacities, size_t count) {
+std::vector<HostCapacity> with_new_hosts(std::vector<HostCapacity> capacities, size_t count) {
   if (capacities.empty() || capacities.size() >= count) return capacities;
   const HostCapacity last = capacities.back();
   const size_t known = capacities.size();

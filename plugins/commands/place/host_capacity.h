@@ -25,6 +25,6 @@ core::Result<std::vector<HostCapacity>> parse_capacities(std::string_view text);
 std::vector<HostCapacity> read_capacities(const query::Range &range, store::Store &store, query::Budget &budget);
 
 // Adds copies of the last host, named "new1", "new2", until there are `count` hosts.
-std::vector<HostCapacity> padded_to(std::vector<HostCapacity> capacities, size_t count);
+std::vector<HostCapacity> with_new_hosts(std::vector<HostCapacity> capacities, size_t count);
 
 }  // namespace atalaya::place

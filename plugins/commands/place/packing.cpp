@@ -136,7 +136,7 @@ class Packer {
 };
 
 bool fits_all(const Problem &problem) {
-  const std::vector<Placement> all = packings(problem);
+  const std::vector<Placement> all = greedy_placements(problem);
   return std::any_of(all.begin(), all.end(), [&](const Placement &one) { return score_of(problem, one).fitness > 0; });
 }
 
@@ -195,7 +195,7 @@ Groups clusters_of(const Problem &problem) {
   return sorted;
 }
 
-std::vector<Placement> packings(const Problem &problem) {
+std::vector<Placement> greedy_placements(const Problem &problem) {
   std::vector<size_t> given(problem.hosts.size());
   std::iota(given.begin(), given.end(), size_t{0});
   std::vector<size_t> largest = given;

@@ -82,7 +82,7 @@ class PlaceCommand final : public Command {
   }
 
   int run(std::span<const atalaya_str>) override {
-    return command_line::answered(
+    return command_line::with_failures(
         [&] {
           command_line::Reading reading(read_);
           const std::vector<graph::Worker> workers = graph::read_workers(reading.range, *reading.store, reading.budget);
@@ -195,7 +195,7 @@ class PlaceCommand final : public Command {
       throw query::Wrong(
           "the store has no cores and memory of hosts; run source proc (sys.cpu.usage, sys.mem.total; pipelines/traffic.lua "
           "has it and source net), or set --hosts to a file with lines NAME CORES MEMORY");
-    return padded_to(std::move(capacities), count_.value_or(0));
+    return with_new_hosts(std::move(capacities), count_.value_or(0));
   }
 
   std::vector<HostCapacity> capacities_in_file() const {

@@ -240,7 +240,7 @@ Placement search(const Problem &problem, const Placement &start, const SearchOpt
     keep_best(enumerate(problem, budget));
   } else {
     const Groups groups = clusters_of(problem);
-    for (const Placement &packed : packings(problem)) keep_best(packed);
+    for (const Placement &packed : greedy_placements(problem)) keep_best(packed);
     keep_best(Polish(problem, groups, start, budget).walk());
     keep_best(Polish(problem, groups, best, budget).walk());
     const unsigned rounds = rounds_of(problem, options);

@@ -57,9 +57,9 @@ class PlotCommand final : public Command {
     if (const auto title = host.find("title")) plot_.title = title->text();
     if (const auto bands = host.find("bands")) bands_ = bands->boolean();
     if (const auto compare = host.find("compare"))
-      compare_ = command_line::answered([&] { return query::aggregator_of("--compare", compare->text()); });
+      compare_ = command_line::with_failures([&] { return query::aggregator_of("--compare", compare->text()); });
     if (const auto stacked = host.find("stacked")) plot_.stacked = stacked->boolean();
-    if (plot_.stacked) command_line::answered([&] { check_stack(); });
+    if (plot_.stacked) command_line::with_failures([&] { check_stack(); });
     const std::string suffix = command_line::suffix_of(file_);
     png_ = suffix == "png";
     if (!png_ && suffix != "svg" && !suffix.empty())
@@ -67,7 +67,7 @@ class PlotCommand final : public Command {
   }
 
   int run(std::span<const atalaya_str>) override {
-    return command_line::answered([&] {
+    return command_line::with_failures([&] {
       command_line::Reading reading(options_);
       const query::Range &range = reading.range;
       set_interval(question_, range);

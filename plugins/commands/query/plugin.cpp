@@ -34,7 +34,7 @@ class Query final : public Command {
       : options_(command_line::read_options(host)), question_(command_line::read_question(host)), format_(host.text("format")) {}
 
   int run(std::span<const atalaya_str>) override {
-    return command_line::answered([&] {
+    return command_line::with_failures([&] {
       command_line::Reading reading(options_);
       const auto answers = command_line::run_query(question_, reading);
       if (answers.empty())

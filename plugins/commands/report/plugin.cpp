@@ -88,7 +88,7 @@ class Report final : public Command {
   }
 
   int run(std::span<const atalaya_str> arguments) override {
-    return command_line::answered([&] {
+    return command_line::with_failures([&] {
       if (compares_ && arguments.size() != 1) throw query::Wrong("--compare: needs two experiments, as in --compare A B");
       if (!compares_ && !arguments.empty())
         throw query::Wrong("unexpected argument " + core::in_quotes(view(arguments[0])) + "; see atalaya report --help");

@@ -88,7 +88,7 @@ class Serve final : public Command {
   }
 
   int run(std::span<const atalaya_str>) override {
-    return command_line::answered([&] {
+    return command_line::with_failures([&] {
       store::open_store(read_.stores, std::chrono::nanoseconds(read_.limits.time_ns));  // reports errors of the store now
       if (mcp_) return answer_messages();
       if (!token_file_.empty()) tokens_ = std::make_unique<http_server::Tokens>(token_file_);

@@ -145,7 +145,7 @@ class Sql final : public Command {
   explicit Sql(Host host) : options_(command_line::read_options(host)), format_(host.text("format")) {}
 
   int run(std::span<const atalaya_str> arguments) override {
-    return command_line::answered([&] {
+    return command_line::with_failures([&] {
       if (arguments.size() > 1) throw query::Wrong("too many arguments; put the statement in quotes");
       store::Database database(command_line::sqlite_path(options_), store::Access::read_only);
       store::check_is_store(database);

@@ -32,7 +32,7 @@ class StoreCommand final : public Command {
   explicit StoreCommand(Host host) : options_(command_line::read_options(host)) {}
 
   int run(std::span<const atalaya_str> arguments) override {
-    return command_line::answered([&] {
+    return command_line::with_failures([&] {
       static const std::vector<std::string> verbs = {"verify", "repair"};
       if (arguments.empty()) throw Wrong("missing argument: verify or repair");
       const std::string verb(view(arguments[0]));

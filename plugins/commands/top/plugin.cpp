@@ -94,7 +94,7 @@ class Top final : public Command {
   }
 
   int run(std::span<const atalaya_str>) override {
-    return command_line::answered([&] {
+    return command_line::with_failures([&] {
       check_filter();
       if (!at_.empty()) return replay();
       return live();

@@ -88,7 +88,7 @@ class Trace final : public Command {
   }
 
   int run(std::span<const atalaya_str>) override {
-    return command_line::answered(
+    return command_line::with_failures(
         [&] {
           command_line::Reading reading(options_);
           if (recording_ && !choose_recording(reading)) {

@@ -81,7 +81,7 @@ void BtraceSource::write_journal() {
     host_.log(Level::error, done.error() + "; if the agent is killed now, lines are duplicated");
 }
 
-// Starts after the last acknowledged lines, also after a failed run.
+// Makes readers that start after the last acknowledged lines, also after a failed run.
 void BtraceSource::make_readers() {
   const auto log = [host = host_](const std::string &text) { host.log(Level::warning, text); };
   tail_.emplace(tail_options_, log);
@@ -113,7 +113,7 @@ Code BtraceSource::run() {
     while (next_lines(batch_time(), true)) {
     }
     const bool behind = tail_->behind();
-    // After all lines, which may contain their ends.
+    // Expires spans only after all available lines were read, because these may contain their ends.
     while (!behind && !stopping() && next_expired(batch_time())) {
     }
     write_journal();
@@ -123,7 +123,7 @@ Code BtraceSource::run() {
   }
 }
 
-// Builds the batch in flight at the agent's end again.
+// Builds and emits again the batch that was in flight when the agent ended.
 void BtraceSource::replay() {
   if (journal_.segments.empty()) {
     next_expired(journal_.batch_time_ns);
@@ -210,7 +210,7 @@ bool BtraceSource::deliver(const Totals &before, bool replayable) {
   return true;
 }
 
-// False: the host is stopping; lines that the sinks do not hold are read again after the restart.
+// Returns false if the host is stopping; lines that the sinks have not stored are read again after the restart.
 bool BtraceSource::emit_batch() {
   const uint64_t samples = builder_.samples();
   {
@@ -240,7 +240,7 @@ bool BtraceSource::emit_batch() {
   return true;
 }
 
-// The sinks hold all emitted lines.
+// Records in the journal that the sinks have stored all emitted lines.
 void BtraceSource::settle() {
   journal_.began_ns = tail_->began_ns();
   journal_.positions = tail_->positions();

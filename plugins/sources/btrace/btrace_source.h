@@ -17,9 +17,9 @@
 
 namespace atalaya::btrace {
 
-// Follows trace files and emits their lines, one batch at a time. The journal records the lines and times of a batch before it is
-// emitted, and its completion when the sinks have stored it. If the agent is killed in between, it builds the identical batch again
-// after the restart, so a store has each sample once.
+// Follows trace files and emits their lines, one batch at a time. The journal records the lines and times of a batch before the
+// source emits it, and its completion when the sinks have stored it. If the agent is killed in between, the source builds the
+// identical batch again after the restart, so a store has each sample once.
 class BtraceSource final : public PushSource {
  public:
   static constexpr Param params[] = {
@@ -89,7 +89,7 @@ class BtraceSource final : public PushSource {
   bool next_lines(int64_t time_ns, bool limited);
   bool next_expired(int64_t time_ns);
   void replay();
-  // `replayable`: the batch can be built again after a kill.
+  // `replayable`: the source can build the batch again after the agent was killed.
   bool deliver(const Totals &before, bool replayable);
   bool emit_batch();
   void settle();
@@ -119,8 +119,8 @@ class BtraceSource final : public PushSource {
   std::condition_variable wake_;
   bool stopping_ = true, emitting_ = false;
   std::optional<uint64_t> in_flight_;
-  std::optional<Code> answer_;  // the sinks' answer for the batch in flight
-  std::optional<std::pair<uint64_t, Code>> early_;
+  std::optional<Code> answer_;                      // the sinks' answer for the batch in flight
+  std::optional<std::pair<uint64_t, Code>> early_;  // result of a batch that was acknowledged before emit returned its id
 };
 
 }  // namespace atalaya::btrace

@@ -23,7 +23,7 @@ uint32_t RecordBuilder::id_of(std::string_view name) {
   return id;
 }
 
-// Names of fields are known at run time only. The type of the first value decides the decimals.
+// Declares a metric whose name is known at run time only. The type of its first value decides the decimals.
 void RecordBuilder::declare(uint32_t field, std::string_view name, bool is_count) {
   if (!declared_.insert(field).second || host_.metric(field)) return;
   std::string clean;

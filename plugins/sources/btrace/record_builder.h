@@ -18,7 +18,7 @@ class RecordBuilder {
  public:
   RecordBuilder(Host host, size_t max_names) : host_(host), max_names_(max_names) {}
 
-  // Samples without a time get `time_ns`, increased by a nanosecond each, so that samples of one series differ.
+  // Samples without a time get the times time_ns, time_ns + 1, ...: samples of one series must have different times.
   void begin_batch(atalaya_batch *batch, int64_t time_ns);
   void add(const Record &record);
   uint64_t samples() const { return batch_->samples().size(); }

@@ -83,8 +83,8 @@ void Collector::find_events() {
   int error = 0;
   for (const Pmu &pmu : pmus_) {
     const int cpu = pmu.cpus.empty() ? (online.empty() ? 0 : online.front()) : pmu.cpus.front();
-    const Place place = on_cpus ? Place{.cpu = cpu} : Place{.pid = ::getpid()};
-    const Probe found = probe(opener_, place, on_cpus ? pmu.type : 0, slots_);
+    const Scope scope = on_cpus ? Scope{.cpu = cpu} : Scope{.pid = ::getpid()};
+    const Probe found = probe(opener_, scope, on_cpus ? pmu.type : 0, slots_);
     slots_ = found.counted;
     if (found.error != 0) error = found.error;
   }
@@ -171,26 +171,26 @@ void Collector::refresh() {
 }
 
 // Closes events of CPUs that went offline and opens those of new ones. Returns 0, or the error number of the first failure.
-int Collector::open_on_cpus(Target &target, const std::vector<int> &cpus, const Place &place, const Slots &slots) {
+int Collector::open_on_cpus(Target &target, const std::vector<int> &cpus, const Scope &scope, const Slots &slots) {
   if (target.sets.empty()) {
     target.read_ns = host_.monotonic();
     target.reading_ns = reading_ns_;
   }
   std::vector<int> counted;
-  for (const EventSet &set : target.sets) counted.push_back(set.place().cpu);
+  for (const EventSet &set : target.sets) counted.push_back(set.scope().cpu);
   const procfs::CpuChange change = procfs::change_of(counted, cpus);
   std::erase_if(target.sets, [&change](const EventSet &set) {
-    return std::binary_search(change.removed.begin(), change.removed.end(), set.place().cpu);
+    return std::binary_search(change.removed.begin(), change.removed.end(), set.scope().cpu);
   });
   for (const int cpu : change.added) {
     EventSet set;
-    const int error = set.open(opener_, {.pid = place.pid, .cpu = cpu, .cgroup = place.cgroup}, pmu_of(cpu), slots);
+    const int error = set.open(opener_, {.pid = scope.pid, .cpu = cpu, .cgroup = scope.cgroup}, pmu_of(cpu), slots);
     if (error == ENODEV) continue;  // it went offline again
     if (error != 0) return error;
     target.sets.push_back(std::move(set));
   }
   std::sort(target.sets.begin(), target.sets.end(),
-            [](const EventSet &a, const EventSet &b) { return a.place().cpu < b.place().cpu; });
+            [](const EventSet &a, const EventSet &b) { return a.scope().cpu < b.scope().cpu; });
   return 0;
 }
 
@@ -246,11 +246,11 @@ int Collector::open_process(const Process &process) {
 
 void Collector::refresh_cgroups(const std::vector<int> &cpus) {
   for (auto &[path, one] : cgroups_) one.target.seen = false;
-  cgroup_list_->read([&](std::string_view path, uint64_t inode, int folder) { keep_cgroup(cpus, path, inode, folder); });
+  cgroup_list_->read([&](std::string_view path, uint64_t inode, int folder) { refresh_cgroup(cpus, path, inode, folder); });
   std::erase_if(cgroups_, [](const auto &item) { return !item.second.target.seen; });
 }
 
-void Collector::keep_cgroup(const std::vector<int> &cpus, std::string_view path, uint64_t inode, int folder) {
+void Collector::refresh_cgroup(const std::vector<int> &cpus, std::string_view path, uint64_t inode, int folder) {
   auto known = cgroups_.find(path);
   if (known != cgroups_.end() && known->second.inode != inode) {  // created again
     cgroups_.erase(known);

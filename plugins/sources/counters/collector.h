@@ -64,14 +64,14 @@ class Collector {
   void find_events();
   void log_missing(const Slots &wanted, const Slots &counted);
   uint32_t pmu_of(int cpu) const;
-  int open_on_cpus(Target &target, const std::vector<int> &cpus, const Place &place, const Slots &slots);
+  int open_on_cpus(Target &target, const std::vector<int> &cpus, const Scope &scope, const Slots &slots);
 
   void refresh();
   void refresh_host(const std::vector<int> &cpus);
   void refresh_processes();
   void refresh_cgroups(const std::vector<int> &cpus);
   int open_process(const Process &process);
-  void keep_cgroup(const std::vector<int> &cpus, std::string_view path, uint64_t inode, int folder);
+  void refresh_cgroup(const std::vector<int> &cpus, std::string_view path, uint64_t inode, int folder);
   void warn_skipped(std::string_view entity, int error);
 
   Values read(Target &target);

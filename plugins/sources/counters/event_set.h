@@ -21,7 +21,7 @@ class Opener {
   bool kernel() const { return kernel_; }
 
   // Returns a descriptor or a negative error number: -EMFILE if the maximum is reached.
-  int open(size_t slot, const Place &place, uint32_t pmu, int leader);
+  int open(size_t slot, const Scope &scope, uint32_t pmu, int leader);
   void close(int event);
   PerfCalls &calls() { return calls_; }
   size_t count() const { return open_; }
@@ -52,10 +52,10 @@ class EventSet {
  public:
   // Opens the events. Returns 0, or an error number; after an error nothing is open. An event that does not fit into its group
   // starts a new group. The next read() covers the time from this call on.
-  int open(Opener &opener, const Place &place, uint32_t pmu, const Slots &wanted);
+  int open(Opener &opener, const Scope &scope, uint32_t pmu, const Slots &wanted);
   // Adds the counts since the last read() or, for the first one, since open(). `elapsed_ns`: the time since then.
   void read(Opener &opener, int64_t elapsed_ns, Tally &tally);
-  const Place &place() const { return place_; }
+  const Scope &scope() const { return scope_; }
 
  private:
   struct Counted {
@@ -70,7 +70,7 @@ class EventSet {
   int add(Opener &opener, uint32_t pmu, size_t slot);
   void read(Opener &opener, Group &group, uint64_t max_ns, Tally &tally) const;
 
-  Place place_;
+  Scope scope_;
   std::vector<Group> groups_;
 };
 
@@ -79,6 +79,6 @@ struct Probe {
   Slots counted;
   int error = 0;  // the last error number, except for unsupported events
 };
-Probe probe(Opener &opener, const Place &place, uint32_t pmu, const Slots &wanted);
+Probe probe(Opener &opener, const Scope &scope, uint32_t pmu, const Slots &wanted);
 
 }  // namespace atalaya::counters

@@ -49,7 +49,7 @@ enum Slot : size_t {
   kMigrations,
   kFaults,
   kMajorFaults,
-  kClock,  // a group of its own: in a cgroup whose tasks never leave the CPU, kernels stop one of two PMUs in a group
+  kClock,  // in a separate group: for cgroups whose tasks never leave the CPU, kernels stop one of two PMUs of a group
   kSlots,
 };
 using Slots = std::bitset<kSlots>;

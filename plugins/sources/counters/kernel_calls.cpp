@@ -14,9 +14,9 @@ constexpr unsigned kFilePercent = 75;  // the rest is for sinks, stores and sock
 
 class KernelCalls final : public PerfCalls {
  public:
-  int open(const perf_event_attr &attributes, const Place &place, int leader) override {
-    const unsigned long flags = PERF_FLAG_FD_CLOEXEC | (place.cgroup ? PERF_FLAG_PID_CGROUP : 0UL);
-    const long event = ::syscall(SYS_perf_event_open, &attributes, place.pid, place.cpu, leader, flags);
+  int open(const perf_event_attr &attributes, const Scope &scope, int leader) override {
+    const unsigned long flags = PERF_FLAG_FD_CLOEXEC | (scope.cgroup ? PERF_FLAG_PID_CGROUP : 0UL);
+    const long event = ::syscall(SYS_perf_event_open, &attributes, scope.pid, scope.cpu, leader, flags);
     if (event < 0) return -errno;
     if (core::is_within_file_limit(static_cast<int>(event), kFilePercent)) return static_cast<int>(event);
     ::close(static_cast<int>(event));

@@ -12,7 +12,7 @@
 namespace atalaya::counters {
 
 // The scope of an event: a CPU, a thread, or a cgroup on a CPU.
-struct Place {
+struct Scope {
   int pid = -1;  // -1: all processes; for a cgroup: the descriptor of its folder
   int cpu = -1;  // -1: all CPUs
   bool cgroup = false;
@@ -23,7 +23,7 @@ class PerfCalls {
   virtual ~PerfCalls() = default;
   // Returns a descriptor or a negative error number. `leader`: descriptor of the leader of the group to join; -1: leads a new
   // group.
-  virtual int open(const perf_event_attr &attributes, const Place &place, int leader) = 0;
+  virtual int open(const perf_event_attr &attributes, const Scope &scope, int leader) = 0;
   // Returns the number of words read, or a negative error number.
   virtual ssize_t read(int event, std::span<uint64_t> words) = 0;
   virtual void close(int event) = 0;

@@ -14,8 +14,8 @@ struct Pmu {
   std::vector<int> cpus;  // empty: all
 };
 
-// Reads the PMUs from /sys below the root. A host with one core type has one PMU for all CPUs in the result, even if the hardware
-// has none.
+// Reads the PMUs from /sys below the root. For a host with one core type, returns one PMU for all CPUs, even if the hardware has
+// none.
 std::vector<Pmu> find_pmus(const std::string &root);
 
 }  // namespace atalaya::counters

@@ -78,7 +78,7 @@ std::optional<double> Tally::count(size_t slot) const {
   if (!sum.known || sum.lost) return std::nullopt;
   if (is_software(slot) || sum.enabled_ns == sum.counted_ns) return sum.count;
   if (sum.counted_ns == 0) return std::nullopt;
-  // During short runs on some CPUs, only other groups may have counted.
+  // CPUs on which the event never ran are estimated by the others: during a short run, the CPU may have counted only other groups.
   return sum.count * static_cast<double>(sum.enabled_ns) / static_cast<double>(sum.counted_ns);
 }
 

@@ -25,7 +25,7 @@ class Tally {
  public:
   void add(size_t slot, const Growth &growth);
   // Marks the sum of an event as unknown: one of its counters could not be read, or was reset.
-  void lose(size_t slot) { sums_[slot].lost = true; }
+  void mark_unknown(size_t slot) { sums_[slot].lost = true; }
 
   // Returns the scaled count; absent if the event is not counted, or never ran while enabled.
   std::optional<double> count(size_t slot) const;

@@ -145,7 +145,7 @@ std::set<std::string> Delivery::settle() {
   for (Flight &flight : collect_settled()) {
     const std::string &path = flight.progress.path;
     if (refusals_.count(path) > 0 && flight.attempt != attempt_of(path)) continue;
-    if (flight.status != Code::ok && try_again(path)) {
+    if (flight.status != Code::ok && may_retry(path)) {
       refused.insert(path);
       continue;
     }
@@ -161,7 +161,7 @@ std::set<std::string> Delivery::settle() {
   return refused;
 }
 
-// False: no attempts left.
+// Schedules the next attempt. Returns false if none is left.
 bool Delivery::postpone(Refusal &refusal) {
   if (refusal.attempt + 1 >= kAttempts) return false;
   refusal.again_at = monotonic() + (kFirstPause << refusal.attempt);
@@ -169,7 +169,7 @@ bool Delivery::postpone(Refusal &refusal) {
   return true;
 }
 
-bool Delivery::try_again(const std::string &path) {
+bool Delivery::may_retry(const std::string &path) {
   if (!postpone(refusals_[path])) {
     host_.log(Level::error, path + ": a sink refused its spans " + std::to_string(kAttempts) + " times; giving up");
     return false;
@@ -178,7 +178,7 @@ bool Delivery::try_again(const std::string &path) {
   return true;
 }
 
-void Delivery::count_tries(int64_t since) {
+void Delivery::count_attempts(int64_t since) {
   for (auto one = refusals_.begin(); one != refusals_.end();) {
     auto &[path, refusal] = *one;
     if (refusal.again_at > since || postpone(refusal)) {
@@ -195,7 +195,7 @@ bool Delivery::must_wait(const std::string &path) const {
   return refusal != refusals_.end() && monotonic() < refusal->second.again_at;
 }
 
-std::optional<int64_t> Delivery::next_try() const {
+std::optional<int64_t> Delivery::next_attempt() const {
   std::optional<int64_t> next;
   for (const auto &[path, refusal] : refusals_) next = std::min(next.value_or(INT64_MAX), refusal.again_at);
   return next;

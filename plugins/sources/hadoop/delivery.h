@@ -45,7 +45,7 @@ class Delivery {
   // Returns true if a refused file must not be read again yet.
   bool must_wait(const std::string &path) const;
   // Returns the time at which the first refused file may be read again; empty: no file was refused.
-  std::optional<int64_t> next_try() const;
+  std::optional<int64_t> next_attempt() const;
 
   // Both return when acknowledgements have arrived for settle(). wait_until returns false at the deadline. Check stopping() after
   // either.
@@ -54,13 +54,13 @@ class Delivery {
 
   // Counts an attempt for each refused file that could have been read again since `since`, but was not. Call it when no batch is in
   // flight.
-  void count_tries(int64_t since);
+  void count_attempts(int64_t since);
   // Forgets all files except `paths`.
   void forget_all_but(const std::set<std::string> &paths);
-  uint64_t left_out() const { return writer_.left_out(); }
+  uint64_t omitted() const { return writer_.omitted(); }
 
  private:
-  // Progress to save when the sinks hold a batch and all batches before it.
+  // A batch in flight, and the progress to save when the sinks have stored it and all batches before it.
   struct Flight {
     uint64_t id = 0;
     bool settled = false;
@@ -79,7 +79,7 @@ class Delivery {
   uint64_t attempt_of(const std::string &path) const;
   bool all_settled() const;
   std::vector<Flight> collect_settled();
-  bool try_again(const std::string &path);
+  bool may_retry(const std::string &path);
   static bool postpone(Refusal &refusal);
 
   const Host host_;

@@ -12,7 +12,7 @@ std::string_view without_blanks(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
-// A cut in a sequence of UTF-8 moves to its begin.
+// Cuts a text; a cut within a UTF-8 character moves to its start.
 std::string_view cut_to(std::string_view text, size_t bytes) {
   if (text.size() <= bytes) return text;
   while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xc0) == 0x80) --bytes;

@@ -59,13 +59,13 @@ Code HadoopSource::run() {
       delivery_.wait_for_all();
       if (delivery_.stopping()) return Code::ok;
       settle();
-      delivery_.count_tries(begun);
-      const auto next_try = delivery_.next_try();
-      if (!next_try) {
+      delivery_.count_attempts(begun);
+      const auto next_attempt = delivery_.next_attempt();
+      if (!next_attempt) {
         log_import();
         return Code::end;
       }
-      next = std::max(*next_try, begun + every_ns_);
+      next = std::max(*next_attempt, begun + every_ns_);
     }
     if (!wait(next)) return Code::ok;
   }
@@ -126,13 +126,13 @@ bool HadoopSource::read_one(const Found &found) {
   return true;
 }
 
-// An open file on HDFS has its creation time.
+// Open files on HDFS are never too old, because their listed time is that of their creation.
 bool HadoopSource::is_too_old(const Found &found) {
   return max_age_ns_ > 0 && !is_listed_late(places_.storage_of(found.path), found) &&
          found.changed_ms < (host_.realtime() - max_age_ns_) / protocols::kNsPerMs;
 }
 
-// Whether it has not grown for so long that its job may have been killed.
+// Returns true if the file has not grown for so long that its job may have been killed.
 bool HadoopSource::is_idle(const Found &found, const Running &running) {
   const Storage &storage = places_.storage_of(found.path);
   if (is_listed_late(storage, found))
@@ -149,7 +149,7 @@ bool HadoopSource::read_history(const Found &found) {
   if (running.grown_at == 0 || !grows_unseen(storage, found)) running.grown_at = monotonic();
   const uint64_t before = reading->read(), spans_before = import_.spans;
   bool held = false;
-  const bool went_on = reading->read_on(
+  const bool went_on = reading->read_new(
       storage, found, !is_idle(found, running),
       [&](const std::string &key) {
         const std::optional<protocols::Position> position = delivery_.stored_position(key);
@@ -190,12 +190,12 @@ void HadoopSource::report_damage(const std::string &path, const protocols::Damag
 }
 
 void HadoopSource::report_rest(const Found &found, const History &history) {
-  // An imported copy has a new time.
+  // The time of a copied file is that of the copy, so an import ignores it.
   const bool old_enough = !follow_ || found.changed_ms < host_.realtime() / protocols::kNsPerMs - kStillWritten;
   const bool done_writing = old_enough && !found.parts.back().open;
   if (is_known(history) && done_writing && !history.broken() && history.waiting() > 0)
     host_.log(Level::warning, found.path + ": its end is cut off; complete lines are kept");
-  if (delivery_.left_out() > 0)
+  if (delivery_.omitted() > 0)
     host_.log(Level::warning, "jobs have more than max_names distinct names of counters; further counters are left out");
   if (history.form() == History::Form::none && (places_.is_named(found.path) || found.path.ends_with(".jhist")))
     host_.log(Level::warning, found.path + " is not a known form of job history");
@@ -219,7 +219,7 @@ void HadoopSource::mark_read(const std::string &path) {
   import_.read.insert(path);
 }
 
-// Read by an earlier run.
+// Counts a file that an earlier run has read.
 void HadoopSource::count_skipped(const std::string &path) {
   if (!follow_ && import_.read.count(path) == 0) import_.skipped.insert(path);
 }
@@ -234,7 +234,7 @@ void HadoopSource::log_import() {
   host_.log(why.empty() ? Level::info : Level::warning, text + why);
 }
 
-// The reasons for an import without a span.
+// Returns the reasons why an import has no spans.
 std::string HadoopSource::why_nothing() const {
   if (import_.found.empty())
     return "; there is no file at path = \"" + places_.path() + "\"; correct it, or give the agent's user access";
@@ -246,7 +246,7 @@ std::string HadoopSource::why_nothing() const {
   return text;
 }
 
-// The log of a killed job does not change any more.
+// Frees the state of histories that no longer change, such as those of killed jobs.
 void HadoopSource::drop_idle(const std::vector<Found> &found) {
   if (running_.empty()) return;
   for (const Found &one : found) {

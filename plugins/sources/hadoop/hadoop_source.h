@@ -43,7 +43,8 @@ class HadoopSource final : public PushSource {
   struct Import {
     std::set<std::string> read, skipped;  // paths
     uint64_t spans = 0;
-    std::set<std::string> found, too_old, foreign;  // files that were found, including those that are not read
+    std::set<std::string> found, too_old,
+        foreign;  // paths of all found files; of those above max_age; of those that are no history
   };
 
   bool wait(int64_t until);

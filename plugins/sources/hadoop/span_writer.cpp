@@ -38,7 +38,7 @@ uint32_t SpanWriter::counter_name(const protocols::Counter &counter) {
   if (const auto known = counters_.find(scratch_); known != counters_.end()) return known->second;
   const uint32_t id = counters_.size() < max_names_ ? host_.intern(scratch_) : 0;
   if (id == 0) {
-    ++left_out_;
+    ++omitted_;
     return 0;
   }
   if (!host_.metric(id))

@@ -17,7 +17,7 @@ class SpanWriter {
   SpanWriter(Host host, size_t max_names);
 
   void write(const protocols::Span &span, Batch &batch);
-  uint64_t left_out() const { return left_out_; }
+  uint64_t omitted() const { return omitted_; }
 
  private:
   uint32_t counter_name(const protocols::Counter &counter);
@@ -30,7 +30,7 @@ class SpanWriter {
   } ids_;
   std::unordered_map<std::string, uint32_t> counters_;  // metric ids by counter group and name
   std::string scratch_;
-  uint64_t left_out_ = 0;
+  uint64_t omitted_ = 0;
 };
 
 // Writes "counter.GROUP.NAME" with the characters that metric names allow.

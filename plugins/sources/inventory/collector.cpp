@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kMaxState = size_t{64} << 20;
 
-// Writes the whole file or nothing. 0, or the error number.
+// Replaces the file atomically. Returns 0 or an error number.
 int replace(const std::string &path, std::string_view text) {
   const std::string fresh = path + ".new";
   const core::Descriptor file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
@@ -48,18 +48,18 @@ void Collector::start() {
 
 void Collector::load() {
   history_ = {};
-  first_ever_ = true;
+  is_first_run_ = true;
   const auto folder = host_.state_dir();
   file_ = folder ? *folder + "/facts" : std::string();
   if (file_.empty() || ::access(file_.c_str(), F_OK) != 0) return;
   auto text = core::read_file(file_, kMaxState);
-  first_ever_ = !text || !history_.read(*text);
-  if (first_ever_)
+  is_first_run_ = !text || !history_.read(*text);
+  if (is_first_run_)
     warn_once((text ? file_ + " is damaged" : "cannot read " + file_ + ": " + text.error()) +
               "; the start times of facts are lost, all facts begin now");
 }
 
-// Before the facts are emitted: after a crash, the changes of the last collection are emitted again.
+// Called before the facts are emitted, so that after a crash the changes of the last collection are emitted again.
 void Collector::save() {
   if (file_.empty()) return;
   if (const int error = replace(file_, history_.text()); error != 0)
@@ -92,8 +92,8 @@ void Collector::collect(const Window &window, Batch &batch) {
     all_emitted_ns_ = window.monotonic_ns;
   }
   emit(batch, records);
-  emit_metrics(batch, first_ever_ ? std::nullopt : std::optional(changes));
-  first_ever_ = false;
+  emit_metrics(batch, is_first_run_ ? std::nullopt : std::optional(changes));
+  is_first_run_ = false;
 }
 
 void Collector::emit(Batch &batch, std::span<const Record> records) const {

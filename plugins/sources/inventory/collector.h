@@ -46,8 +46,8 @@ class Collector {
 
   procfs::Tree tree_;
   FactHistory history_;
-  std::string file_;        // path of the saved history; empty: not saved
-  bool first_ever_ = true;  // no collection has run and no history was loaded
+  std::string file_;          // path of the saved history; empty: not saved
+  bool is_first_run_ = true;  // no collection has run and no history was loaded
   std::optional<int64_t> all_emitted_ns_;
   std::set<std::string> warnings_;
 };

@@ -63,7 +63,7 @@ std::vector<Record> FactHistory::update(const Facts &facts, int64_t now_ns) {
   std::vector<Record> ended, begun;
   for (auto at = known_.begin(); at != known_.end();) {
     const auto found = facts.values().find(at->first);
-    const bool valid = found == facts.values().end() ? facts.is_unread(at->first) : found->second == at->second.value;
+    const bool valid = found == facts.values().end() ? facts.is_unreadable(at->first) : found->second == at->second.value;
     if (valid) {
       ++at;
       continue;

@@ -23,7 +23,8 @@ struct Record {
 
 class FactHistory {
  public:
-  // Compares with the last facts; returns the facts that ended and the facts that started. A changed value is one of each.
+  // Compares with the last facts and returns the facts that ended and the facts that started. A fact with a changed value is in
+  // both.
   std::vector<Record> update(const Facts &facts, int64_t now_ns);
   // Returns all current facts.
   std::vector<Record> open() const;

@@ -45,8 +45,8 @@ void Facts::add(std::string_view name, std::string_view value) {
   values_.emplace(plain(name, kMaxName), plain(value, kMaxValue));
 }
 
-bool Facts::is_unread(std::string_view name) const {
-  return std::any_of(unread_.begin(), unread_.end(), [&](const std::string &beginning) { return name.starts_with(beginning); });
+bool Facts::is_unreadable(std::string_view name) const {
+  return std::any_of(unreadable_.begin(), unreadable_.end(), [&](const std::string &prefix) { return name.starts_with(prefix); });
 }
 
 }  // namespace atalaya::inventory

@@ -18,15 +18,15 @@ class Facts {
   // truncated and ends with a hash of the complete value, so that a change after the cut is visible.
   void add(std::string_view name, std::string_view value);
   // Marks all facts with this prefix as unreadable: FactHistory keeps their last values.
-  void unread(std::string_view beginning) { unread_.emplace_back(beginning); }
+  void mark_unreadable(std::string_view prefix) { unreadable_.emplace_back(prefix); }
 
-  bool is_unread(std::string_view name) const;
+  bool is_unreadable(std::string_view name) const;
   const std::map<std::string, std::string, std::less<>> &values() const { return values_; }
   bool full() const { return full_; }  // the maximum number of facts is exceeded
 
  private:
   std::map<std::string, std::string, std::less<>> values_;
-  std::vector<std::string> unread_;
+  std::vector<std::string> unreadable_;  // prefixes
   bool full_ = false;
 };
 

@@ -16,7 +16,7 @@
 namespace atalaya::inventory {
 namespace {
 
-// Settings (sysctls) that change the speed of a host, below /proc/sys. Values that the kernel changes itself are none.
+// Settings (sysctls) that change the speed of a host, below /proc/sys. Values that the kernel changes itself are excluded.
 constexpr std::array kSettings = std::to_array<std::string_view>({
     "fs/file-max",
     "kernel/numa_balancing",
@@ -58,7 +58,7 @@ void add_line(const procfs::Tree &tree, std::string_view path, std::string_view 
   facts.add(name, tree.line(path));
 }
 
-// "mq-deadline kyber [bfq] none" -> "bfq"; a text without brackets is the choice.
+// Returns "bfq" for "mq-deadline kyber [bfq] none"; a text without brackets is returned unchanged.
 std::string_view chosen(std::string_view text) {
   const size_t open = text.find('['), close = text.find(']', open == std::string_view::npos ? 0 : open);
   return open == std::string_view::npos || close == std::string_view::npos ? text : text.substr(open + 1, close - open - 1);
@@ -68,7 +68,7 @@ bool number_of(std::string_view text, uint64_t &number) {
   return procfs::whole_number(text, number);
 }
 
-// " 1024 kB" in bytes.
+// Adds a fact in bytes from a text such as " 1024 kB".
 void add_kibibytes(std::string_view text, std::string_view name, Facts &facts) {
   uint64_t kib = 0;
   if (procfs::next_number(text, kib) && kib <= UINT64_MAX / kKibibyte) facts.add(name, std::to_string(kib * kKibibyte));
@@ -157,7 +157,7 @@ void read_topology(const procfs::Tree &tree, const std::vector<int> &online, Fac
 
 void read_numa(const procfs::Tree &tree, Facts &facts) {
   const procfs::Tree::Listing nodes = tree.list("sys/devices/system/node");
-  if (nodes.error != 0 && !nodes.missing()) return facts.unread("numa.");
+  if (nodes.error != 0 && !nodes.missing()) return facts.mark_unreadable("numa.");
   size_t count = 0;
   for (const std::string &node : nodes.names) {
     uint64_t number = 0;
@@ -215,7 +215,7 @@ void read_machine(const procfs::Tree &tree, Facts &facts) {
 
 void read_system(const procfs::Tree &tree, Facts &facts) {
   const std::string release = tree.line("proc/sys/kernel/osrelease");
-  if (release.empty()) facts.unread("kernel.");
+  if (release.empty()) facts.mark_unreadable("kernel.");
   facts.add("kernel.release", release);
   add_line(tree, "proc/sys/kernel/version", "kernel.version", facts);
   add_line(tree, "proc/sys/kernel/arch", "kernel.architecture", facts);
@@ -226,7 +226,7 @@ void read_system(const procfs::Tree &tree, Facts &facts) {
   }
   facts.add("kernel.hugepages", chosen(tree.line("sys/kernel/mm/transparent_hugepage/enabled")));
   const procfs::Tree::Text os = tree.read("etc/os-release", kMaxText);
-  if (!os.ok() && !os.missing()) facts.unread("os.");
+  if (!os.ok() && !os.missing()) facts.mark_unreadable("os.");
   for (const Property &property : parse_assignments(os.text))
     if (property.key == "PRETTY_NAME") facts.add("os.name", property.value);
 }
@@ -235,8 +235,8 @@ void read_processors(const procfs::Tree &tree, Facts &facts) {
   const procfs::Tree::Text info = tree.read("proc/cpuinfo", kMaxText);
   const std::string online = tree.line("sys/devices/system/cpu/online");
   if (!info.ok() || online.empty()) {
-    facts.unread("cpu.");
-    facts.unread("machine.virtual");
+    facts.mark_unreadable("cpu.");
+    facts.mark_unreadable("machine.virtual");
   }
   read_cpuinfo(info.text, facts);
   if (online.empty()) return;
@@ -254,7 +254,7 @@ void read_memory(const procfs::Tree &tree, Facts &facts) {
   constexpr std::array<Line, 3> kLines = {
       {{"MemTotal:", "memory.bytes"}, {"SwapTotal:", "memory.swap.bytes"}, {"Hugepagesize:", "memory.hugepage.bytes"}}};
   const procfs::Tree::Text info = tree.read("proc/meminfo", kMaxText);
-  if (!info.ok()) facts.unread("memory.");
+  if (!info.ok()) facts.mark_unreadable("memory.");
   std::string_view text = info.text;
   while (!text.empty()) {
     std::string_view line = core::cut_at(text, '\n');
@@ -268,14 +268,14 @@ void read_memory(const procfs::Tree &tree, Facts &facts) {
 
 void read_disks(const procfs::Tree &tree, Facts &facts) {
   const procfs::Tree::Listing disks = tree.list("sys/block");
-  if (disks.error != 0) return facts.unread("disk.");
+  if (disks.error != 0) return facts.mark_unreadable("disk.");
   for (const std::string &disk : disks.names)
     if (is_disk(disk)) read_disk(tree, disk, facts);
 }
 
 void read_interfaces(const procfs::Tree &tree, Facts &facts) {
   const procfs::Tree::Listing interfaces = tree.list("sys/class/net");
-  if (interfaces.error != 0) return facts.unread("net.");
+  if (interfaces.error != 0) return facts.mark_unreadable("net.");
   for (const std::string &interface : interfaces.names)
     if (tree.has("sys/class/net/" + interface + "/device")) read_interface(tree, interface, facts);
 }

@@ -25,7 +25,7 @@ std::string_view unquoted(std::string_view value) {
 }
 
 // An odd number of backslashes at the end continues the line.
-bool goes_on(std::string_view line) {
+bool is_continued(std::string_view line) {
   size_t backslashes = 0;
   while (backslashes < line.size() && line[line.size() - 1 - backslashes] == '\\') ++backslashes;
   return backslashes % 2 == 1;
@@ -41,7 +41,7 @@ std::string logical_line(std::string_view &text) {
   std::string_view part = next_property_line(text);
   std::string line;
   if (part.empty() || part.front() == '#' || part.front() == '!') return line;
-  while (goes_on(part)) {
+  while (is_continued(part)) {
     line.append(part.substr(0, part.size() - 1));
     part = next_property_line(text);  // empty at the end
   }
@@ -52,7 +52,7 @@ char meant(char c) {
   return c == 't' ? '\t' : c == 'n' ? '\n' : c == 'r' ? '\r' : c == 'f' ? '\f' : c;
 }
 
-// Up to a character that ends it, or to the end; without the backslashes.
+// Reads up to a character for which `ends` is true, or to the end, and resolves backslashes.
 template <class Ends>
 std::string take(std::string_view &text, Ends ends) {
   std::string taken;

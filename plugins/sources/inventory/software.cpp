@@ -34,7 +34,7 @@ class Reader {
     const procfs::Tree::Listing folder = tree_.list(place);
     if (folder.error == ENOTDIR) return read_file(place);
     if (folder.error != 0 && !folder.missing()) {
-      facts_.unread("config." + place + "/");
+      facts_.mark_unreadable("config." + place + "/");
       warn_("cannot list " + place + ": " + core::error_text(folder.error) + "; known facts about its files stay");
     }
     for (const std::string &name : folder.names)
@@ -59,7 +59,7 @@ class Reader {
   }
 
   void keep_known(const std::string &path, const std::string &problem) {
-    facts_.unread("config." + path + ":");
+    facts_.mark_unreadable("config." + path + ":");
     warn_(problem + "; known facts about it stay");
   }
 
@@ -81,12 +81,12 @@ class Reader {
 void read_jdks(const procfs::Tree &tree, const std::vector<std::string> &folders, Facts &facts) {
   for (const std::string &folder : folders) {
     const procfs::Tree::Listing listing = tree.list(folder);
-    if (listing.error != 0 && !listing.missing()) facts.unread("jdk." + folder + "/");
+    if (listing.error != 0 && !listing.missing()) facts.mark_unreadable("jdk." + folder + "/");
     for (const std::string &name : listing.names) {
       const std::string path = std::string(folder).append("/").append(name);
       if (!tree.is_folder(path)) continue;
       const procfs::Tree::Text release = tree.read(path + "/release", kMaxRelease);
-      if (!release.ok() && !release.missing()) facts.unread("jdk." + path + ".");
+      if (!release.ok() && !release.missing()) facts.mark_unreadable("jdk." + path + ".");
       for (const Property &property : parse_assignments(release.text)) {
         if (property.key == "JAVA_VERSION") facts.add("jdk." + path + ".version", property.value);
         if (property.key == "IMPLEMENTOR") facts.add("jdk." + path + ".vendor", property.value);

@@ -13,7 +13,7 @@
 
 namespace atalaya::inventory {
 
-// Called with a problem that the operator can fix.
+// Receives a problem that the operator can fix.
 using Warn = std::function<void(const std::string &)>;
 
 // Adds jdk.PATH.version and jdk.PATH.vendor for each JDK in these folders. A symbolic link is not a further JDK.

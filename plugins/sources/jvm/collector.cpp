@@ -16,7 +16,7 @@ namespace atalaya::jvm {
 namespace {
 
 constexpr std::string_view kModel = "model";  // quality of values that rest on an assumption
-constexpr std::string_view kBound = "bound";  // quality of values that are at least so large
+constexpr std::string_view kBound = "bound";  // quality of values that are lower bounds
 // Interned names are never freed, and any program may create new ones.
 constexpr size_t kMaxExportNames = 4096;
 
@@ -134,8 +134,8 @@ void Collector::collect(const Window &window, Batch &batch) {
   std::map<JvmId, Profiled> profiles = take_profiles(passed > 0);
   for (const JvmReading &seen : all) {
     const auto profile = profiles.extract(id_of(seen.jvm));
-    // Without any thread dump in the window there are no values of the profile.
-    const bool was_sampled = !profile.empty() && (profile.mapped().is_whole || profile.mapped().has_result());
+    // If the window has no thread dump, the sample has no values of the profile.
+    const bool was_sampled = !profile.empty() && (profile.mapped().is_complete || profile.mapped().has_result());
     emit(seen, was_sampled ? &profile.mapped() : nullptr, passed, batch);
   }
   for (const auto &[id, profile] : profiles)
@@ -157,7 +157,7 @@ std::map<JvmId, Profiled> Collector::take_profiles(bool is_window) {
 
 std::vector<Collector::JvmReading> Collector::read_all(const Window &window) {
   std::vector<JvmReading> wanted;
-  unshared_ = 0;
+  without_counters_ = 0;
   for (const FoundJvm &jvm : discovery_.find()) {
     const HsperfdataFile file(jvm);
     const int64_t begin = core::monotonic();
@@ -165,10 +165,10 @@ std::vector<Collector::JvmReading> Collector::read_all(const Window &window) {
     if (is_wanted(jvm, bytes)) wanted.push_back(read(jvm, bytes, begin, window));
   }
   bytes_.wipe();
-  if (discovery_.closed_pid() != 0 && !std::exchange(logged_missing_, true))
+  if (discovery_.unreadable_pid() != 0 && !std::exchange(logged_missing_, true))
     host_.log(Level::warning,
-              "JVMs of other users may be missing: this process must not read process " + std::to_string(discovery_.closed_pid()) +
-                  " and possibly others; " +
+              "JVMs of other users may be missing: this process must not read process " +
+                  std::to_string(discovery_.unreadable_pid()) + " and possibly others; " +
                   (::geteuid() == 0 ? "this root lacks CAP_SYS_PTRACE" : "run as root, or link the drop-in jvm-others"));
   return wanted;
 }
@@ -177,8 +177,8 @@ std::vector<Collector::JvmReading> Collector::read_all(const Window &window) {
 std::optional<Reading> Collector::before(const Known &known, const JvmCounters &now, bool is_new, const Window &window) const {
   if (is_baseline(window)) return std::nullopt;
   if (!is_new) return known.before;
-  const int64_t age = window.time_ns - known.identity.begin_ns;
-  if (known.identity.begin_ns == 0 || age <= 0 || age > window.duration_ns) return std::nullopt;
+  const int64_t age = window.time_ns - known.identity.start_ns;
+  if (known.identity.start_ns == 0 || age <= 0 || age > window.duration_ns) return std::nullopt;
   return first_reading(now, window.monotonic_ns - window.duration_ns);
 }
 
@@ -209,11 +209,11 @@ Collector::JvmReading Collector::read(const FoundJvm &jvm, std::string_view byte
   auto shared = parse_counters(bytes);
   if (shared) {
     if (!std::exchange(known.is_up, is_up(*shared))) known.identity = parse_identity(bytes);
-    known.clock.see(*shared, core::monotonic());
+    known.clock.update(*shared, core::monotonic());
     auto first = before(known, *shared, is_new, window);
     set_readings(seen, std::move(first), {std::move(*shared), begin_ns}, known, window);
   } else {
-    ++unshared_;
+    ++without_counters_;
   }
   known.before = seen.now;
   return seen;
@@ -239,25 +239,25 @@ void Collector::emit(const JvmReading &seen, const Profiled *profiled, int64_t p
   Sample &sample = this->sample(ATALAYA_METRICS, jvm_tags, 0, static_cast<uint32_t>(kCounterMetrics.size() + exports + 18), batch);
   batch.field(sample, names_.start, seen.start_ns);
   if (seen.now) {
-    put_shared(seen, sample, batch);
-    put_exports(seen, sample, batch);
+    add_shared(seen, sample, batch);
+    add_exports(seen, sample, batch);
   }
-  if (profiled != nullptr) put_profile(*profiled, passed_ns, sample, batch);
-  put_pauses(seen, sample, jvm_tags, batch);
+  if (profiled != nullptr) add_profile(*profiled, passed_ns, sample, batch);
+  add_pauses(seen, sample, jvm_tags, batch);
   emit_cause(seen, jvm_tags, batch);
   if (profiled == nullptr) return;
   emit_functions(profiled->profile, passed_ns, jvm_tags, batch);
   emit_stacks(*profiled, jvm_tags, batch);
 }
 
-void Collector::put_shared(const JvmReading &seen, Sample &sample, Batch &batch) {
+void Collector::add_shared(const JvmReading &seen, Sample &sample, Batch &batch) {
   for (size_t i = 0; i < kCounterMetrics.size(); ++i) {
     const auto number = number_of(kCounterMetrics[i], *seen.now, seen.before ? &*seen.before : nullptr);
     if (number) std::visit([&](auto value) { batch.field(sample, names_.counters[i], value); }, *number);
   }
 }
 
-void Collector::put_exports(const JvmReading &seen, Sample &sample, Batch &batch) {
+void Collector::add_exports(const JvmReading &seen, Sample &sample, Batch &batch) {
   const JvmCounters &shared = seen.now->shared;
   for (const Export &one : shared.exports)
     if (const auto id = export_id(one.name)) batch.field(sample, *id, one.value);
@@ -281,8 +281,8 @@ std::optional<uint32_t> Collector::export_id(const std::string &name) {
   return std::nullopt;
 }
 
-// A longest pause that is only a lower bound is a series of its own.
-void Collector::put_pauses(const JvmReading &seen, Sample &sample, const JvmTags &jvm_tags, Batch &batch) {
+// A longest pause that is only a lower bound gets the tag quality, so it is a separate series.
+void Collector::add_pauses(const JvmReading &seen, Sample &sample, const JvmTags &jvm_tags, Batch &batch) {
   if (!seen.now || !seen.before) return;
   const auto pauses = pauses_between(seen.before->shared, seen.now->shared);
   if (!pauses) return;
@@ -306,7 +306,7 @@ void Collector::emit_cause(const JvmReading &seen, const JvmTags &jvm_tags, Batc
   batch.field(sample, names_.cause_seen, int64_t{1});
 }
 
-void Collector::put_profile(const Profiled &window, int64_t passed_ns, Sample &sample, Batch &batch) {
+void Collector::add_profile(const Profiled &window, int64_t passed_ns, Sample &sample, Batch &batch) {
   batch.field(sample, names_.rate, per_second(window.profile.dumps, passed_ns));
   batch.field(sample, names_.cost, percent(window.cost_ns, passed_ns));
   batch.field(sample, names_.pause, percent(window.pause_ns, passed_ns));
@@ -329,7 +329,7 @@ void Collector::put_profile(const Profiled &window, int64_t passed_ns, Sample &s
   batch.field(sample, names_.sleeping, as_count(threads->sleeping));
 }
 
-// The kernel's clocks of threads and of a process differ by moments.
+// The kernel reads the CPU clocks of threads and of their process at different times, so a small excess is normal.
 void Collector::report_excess(const Profiled &window) {
   static constexpr int64_t kTolerated = 100'000'000;
   if (window.profile.excess_ns < kTolerated || std::exchange(logged_excess_, true)) return;
@@ -394,8 +394,8 @@ void Collector::emit_span(const JvmId &id, const Known &known, int64_t until_ns,
   tag(names_.vm, known.identity.vm);
   tag(names_.collector, known.identity.collector);
   if (options_.flags) tag(names_.flags, known.identity.flags);
-  span.time_ns = known.identity.begin_ns;
-  span.duration_ns = std::max<int64_t>(until_ns - known.identity.begin_ns, 0);
+  span.time_ns = known.identity.start_ns;
+  span.duration_ns = std::max<int64_t>(until_ns - known.identity.start_ns, 0);
   span.text = batch.copy("jvm");
 }
 
@@ -404,7 +404,7 @@ void Collector::emit_spans(const Window &window, Batch &batch) {
   for (auto entry = known_.begin(); entry != known_.end();) {
     auto &[id, known] = *entry;
     const bool has_ended = known.seen_ns != window.time_ns, is_first = known.windows++ == 0;
-    if (known.identity.begin_ns > 0 && (has_ended || !is_first)) emit_span(id, known, known.seen_ns, batch);
+    if (known.identity.start_ns > 0 && (has_ended || !is_first)) emit_span(id, known, known.seen_ns, batch);
     entry = has_ended ? known_.erase(entry) : std::next(entry);
   }
 }
@@ -412,7 +412,7 @@ void Collector::emit_spans(const Window &window, Batch &batch) {
 void Collector::emit_account(size_t count, int64_t cost_ns, int64_t passed_ns, Batch &batch) {
   Sample &sample = batch.add(ATALAYA_METRICS, 0, 3);
   batch.field(sample, names_.count, as_count(count));
-  batch.field(sample, names_.unshared, as_count(unshared_));
+  batch.field(sample, names_.unshared, as_count(without_counters_));
   if (passed_ns > 0) batch.field(sample, names_.source_cost, percent(cost_ns, passed_ns));
 }
 

@@ -70,20 +70,20 @@ class Collector {
   std::vector<JvmReading> read_all(const Window &window);
   // Parses the bytes of a JVM's file, which were read after `begin_ns`.
   JvmReading read(const FoundJvm &jvm, std::string_view bytes, int64_t begin_ns, const Window &window);
-  // Returns the last counters of a JVM that has ended since its profile began.
+  // Returns the last counters of a JVM that has ended after its profile started.
   JvmReading read_ended(const Profiled &profiled, const Window &window);
   static void set_readings(JvmReading &seen, std::optional<Reading> before, Reading now, const Known &known, const Window &window);
   Known &known_of(const FoundJvm &jvm, bool &is_new);
   std::optional<Reading> before(const Known &known, const JvmCounters &now, bool is_new, const Window &window) const;
   std::map<JvmId, Profiled> take_profiles(bool is_window);
   void emit(const JvmReading &seen, const Profiled *profiled, int64_t passed_ns, Batch &batch);
-  void put_shared(const JvmReading &seen, Sample &sample, Batch &batch);
-  void put_exports(const JvmReading &seen, Sample &sample, Batch &batch);
+  void add_shared(const JvmReading &seen, Sample &sample, Batch &batch);
+  void add_exports(const JvmReading &seen, Sample &sample, Batch &batch);
   // Returns the metric id of an exported field; empty if there are too many names.
   std::optional<uint32_t> export_id(const std::string &name);
   void report_excess(const Profiled &window);
-  void put_profile(const Profiled &window, int64_t passed_ns, Sample &sample, Batch &batch);
-  void put_pauses(const JvmReading &seen, Sample &sample, const JvmTags &jvm_tags, Batch &batch);
+  void add_profile(const Profiled &window, int64_t passed_ns, Sample &sample, Batch &batch);
+  void add_pauses(const JvmReading &seen, Sample &sample, const JvmTags &jvm_tags, Batch &batch);
   void emit_cause(const JvmReading &seen, const JvmTags &jvm_tags, Batch &batch);
   void emit_functions(const Profile::Window &profile, int64_t passed_ns, const JvmTags &jvm_tags, Batch &batch);
   void emit_stacks(const Profiled &profiled, const JvmTags &jvm_tags, Batch &batch);
@@ -103,12 +103,12 @@ class Collector {
   HsperfdataBytes bytes_;
   std::map<JvmId, Known> known_;
   std::map<std::string, uint32_t> export_ids_;
-  size_t unshared_ = 0;
+  size_t without_counters_ = 0;
   bool logged_excess_ = false;                          // logged: a JVM reports more CPU time than its process
   bool logged_missing_ = false;                         // logged: JVMs of other users may be missing
   bool logged_exports_ = false, logged_names_ = false;  // logged: a limit of exported fields or names was reached
   int64_t last_ns_ = 0, sampler_cpu_ns_ = 0;
-  double spent_ = 0;  // share of a core that this thread used in the last window
+  double spent_ = 0;  // share of a core that the collecting thread used in the last window
 };
 
 }  // namespace atalaya::jvm

@@ -18,7 +18,7 @@
 namespace atalaya::jvm {
 namespace {
 
-// A launcher loads the library, and the JVM creates its file, within a moment.
+// A launcher loads libjvm.so, and the JVM creates its file, within this time.
 constexpr int64_t kSettledAfter = 30'000'000'000;
 // Interval of checks of other processes: one may become a JVM by exec, or its pid may be reused.
 constexpr int64_t kCheckInterval = 10'000'000'000;
@@ -49,7 +49,7 @@ std::string_view comm_in(std::string_view stat) {
 
 void Discovery::read(int32_t pid, std::string_view stat, Known &known) {
   const core::Descriptor may(::open(path_of(pid, "maps").c_str(), O_RDONLY | O_CLOEXEC));
-  if (!may && (errno == EACCES || errno == EPERM)) closed_pid_ = pid;
+  if (!may && (errno == EACCES || errno == EPERM)) unreadable_pid_ = pid;
   auto maps = core::read_file(path_of(pid, "maps"), kMaxMaps);
   if (!maps || maps->find("/libjvm.so") == std::string::npos) return;
   const auto status = symbols::read_status(pid);
@@ -62,39 +62,39 @@ void Discovery::read(int32_t pid, std::string_view stat, Known &known) {
                .shared_path = std::string(mapped.shared_path)};
 }
 
-// After this delay a process counts as not being a JVM.
+// Returns true if the result of the checks is final: a JVM with its file, or a process that is no JVM after the delay.
 bool Discovery::is_settled(const Known &known, int64_t now_ns) {
   if (known.is_jvm && !known.jvm.shared_path.empty()) return true;
-  return known.looks > 1 && now_ns - known.since_ns >= kSettledAfter;
+  return known.checks > 1 && now_ns - known.since_ns >= kSettledAfter;
 }
 
 bool Discovery::can_skip(int32_t pid, int64_t now_ns) {
   const auto known = known_.find(pid);
   if (known == known_.end()) return false;
   const Known &process = known->second;
-  if (process.is_jvm || !process.is_settled || now_ns - process.looked_ns >= kCheckInterval) return false;
-  known->second.seen = round_;
+  if (process.is_jvm || !process.is_settled || now_ns - process.checked_ns >= kCheckInterval) return false;
+  known->second.round = round_;
   return true;
 }
 
 // If a process cannot be read for lack of descriptors, its state is kept unless it has ended.
-void Discovery::keep(int32_t pid) {
+void Discovery::keep_state_of(int32_t pid) {
   const auto known = known_.find(pid);
-  if (known != known_.end() && known->second.is_jvm && !has_ended(known->second.jvm.target)) known->second.seen = round_;
+  if (known != known_.end() && known->second.is_jvm && !has_ended(known->second.jvm.target)) known->second.round = round_;
 }
 
 void Discovery::check(int32_t pid, int64_t now_ns) {
   if (can_skip(pid, now_ns)) return;
   auto stat = core::read_file(path_of(pid, "stat"), kMaxStat);
   const auto mark = stat ? symbols::parse_mark(*stat) : std::nullopt;
-  if (!mark) return keep(pid);
+  if (!mark) return keep_state_of(pid);
   Known &known = known_[pid];
-  if (known.seen == 0 || known.mark != *mark)
-    known = {.mark = *mark, .since_ns = known.seen == 0 ? begin_ns(*mark) : now_ns, .jvm = {}};
-  known.seen = round_;
-  known.looked_ns = now_ns;
+  if (known.round == 0 || known.mark != *mark)
+    known = {.mark = *mark, .since_ns = known.round == 0 ? begin_ns(*mark) : now_ns, .jvm = {}};
+  known.round = round_;
+  known.checked_ns = now_ns;
   if (known.is_settled) return;
-  ++known.looks;
+  ++known.checks;
   read(pid, *stat, known);
   known.is_settled = is_settled(known, now_ns);
 }
@@ -108,7 +108,7 @@ const std::vector<FoundJvm> &Discovery::find() {
   while (const dirent *entry = ::readdir(folder.get())) {
     if (const auto pid = core::number_from<int32_t>(static_cast<const char *>(entry->d_name))) check(*pid, now);
   }
-  std::erase_if(known_, [this](const auto &entry) { return entry.second.seen != round_; });
+  std::erase_if(known_, [this](const auto &entry) { return entry.second.round != round_; });
   for (const auto &[pid, known] : known_)
     if (known.is_jvm && known.is_settled) found_.push_back(known.jvm);
   return found_;

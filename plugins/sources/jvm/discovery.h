@@ -30,28 +30,28 @@ std::string_view comm_in(std::string_view stat);
 
 class Discovery {
  public:
-  // Returns the running JVMs in ascending order of pid. A new JVM is included when its hsperfdata file exists, or after a delay.
+  // Returns the running JVMs in ascending order of pid, a new JVM as soon as its hsperfdata file exists, or after a delay.
   const std::vector<FoundJvm> &find();
-  // Returns the pid of a process whose files access control denies, possibly a JVM; 0: none.
-  int32_t closed_pid() const { return closed_pid_; }
+  // Returns the pid of a process that the agent may not read and that may be a JVM; 0: none.
+  int32_t unreadable_pid() const { return unreadable_pid_; }
 
  private:
   struct Known {
     symbols::ProcessMark mark;
     int64_t since_ns = 0;  // start of the agent, since boot
     bool is_jvm = false, is_settled = false;
-    int64_t looked_ns = 0;
-    uint64_t looks = 0, seen = 0;
+    int64_t checked_ns = 0;
+    uint64_t checks = 0, round = 0;  // number of checks; last round that listed the process
     FoundJvm jvm;
   };
   void check(int32_t pid, int64_t now_ns);
-  void keep(int32_t pid);
+  void keep_state_of(int32_t pid);
   bool can_skip(int32_t pid, int64_t now_ns);
   void read(int32_t pid, std::string_view stat, Known &known);
   static bool is_settled(const Known &known, int64_t now_ns);
 
   uint64_t round_ = 0;
-  int32_t closed_pid_ = 0;
+  int32_t unreadable_pid_ = 0;
   std::map<int32_t, Known> known_;
   std::vector<FoundJvm> found_;
 };

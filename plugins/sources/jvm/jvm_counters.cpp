@@ -90,7 +90,7 @@ bool is_secret(std::string_view option) {
   return std::any_of(kSecret.begin(), kSecret.end(), [&](std::string_view begin) { return option.starts_with(begin); });
 }
 
-// Leaves out properties, agents and class paths, which may contain secrets.
+// Omits properties, agents and class paths, which may contain secrets.
 std::string flags_in(std::string_view options) {
   std::string flags;
   while (!options.empty()) {
@@ -160,7 +160,7 @@ bool is_running(const JvmCounters &shared, const CollectorCounters &collector) {
 }
 
 bool is_up(const JvmCounters &shared) {
-  return shared[Counter::made_ms].value_or(0) > 0;
+  return shared[Counter::started_ms].value_or(0) > 0;
 }
 
 Identity parse_identity(std::string_view bytes) {
@@ -176,8 +176,8 @@ Identity parse_identity(std::string_view bytes) {
     if (value.name == "sun.gc.generation.1.name") old_generation = text;
     if (value.name == "sun.rt.javaCommand") all.main = text.substr(0, text.find(' '));
     if (value.name == "java.rt.vmArgs") all.flags = flags_in(text);
-    if (value.name == shared_name(Counter::begin_ms))
-      all.begin_ns = std::clamp<int64_t>(value.number().value_or(0), 0, 1LL << 42) * 1'000'000;
+    if (value.name == shared_name(Counter::start_ms))
+      all.start_ns = std::clamp<int64_t>(value.number().value_or(0), 0, 1LL << 42) * 1'000'000;
   }
   all.collector = collector_name(collector, policy);
   if (all.collector.empty() && old_generation == "Heap") all.collector = "Epsilon";  // which never collects

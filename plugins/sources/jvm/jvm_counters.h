@@ -54,10 +54,10 @@ enum class Counter : uint8_t {
   compile_ticks,
   ticks,  // the JVM's clock in ticks, updated several times per second
   frequency,
-  begin_ms,
-  made_ms,
+  start_ms,
+  started_ms,  // time at which the JVM's start was complete; 0: not yet
 };
-inline constexpr size_t kCounters = static_cast<size_t>(Counter::made_ms) + 1;
+inline constexpr size_t kCounters = static_cast<size_t>(Counter::started_ms) + 1;
 // Returns the counter's name in the file.
 std::string_view shared_name(Counter counter);
 
@@ -102,7 +102,7 @@ struct Identity {
   std::string collector;  // "G1", "Serial", "Parallel", "ZGC"; otherwise the JVM's name for it
   std::string main;       // main class or file of the jar, without arguments
   std::string flags;      // options with the prefix -X
-  int64_t begin_ns = 0;   // the JVM's start as it reports it, Unix time; 0: unknown
+  int64_t start_ns = 0;   // Unix time of the start that the JVM reports; 0: unknown
   bool operator==(const Identity &) const = default;
 };
 Identity parse_identity(std::string_view bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The metrics of a JVM, and for each the counters whose sum it is computed from.
+// The metrics of a JVM, each with the counters from whose sum it is computed.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -23,7 +23,7 @@ enum class Conversion : uint8_t {
   total,    // unchanged: a total since the JVM's start
   seconds,  // ticks of the JVM's clock since its start, in seconds
   delta,    // difference to the last reading
-  share,    // difference in ticks as a percentage of the elapsed time
+  share,    // difference in ticks, in per cent of the elapsed time
   pause,    // share of pauses, attributed to the windows in which they last
 };
 

@@ -8,7 +8,7 @@ bool needs_before(Conversion conversion) {
   return conversion == Conversion::delta || conversion == Conversion::share || conversion == Conversion::pause;
 }
 
-// The sum of the counters that the JVM has. Nothing: none, or one decreased.
+// Returns the sum of the metric's counters that the JVM has; nothing if it has none, or one decreased.
 std::optional<int64_t> sum(const CounterMetric &metric, const JvmCounters &now, const JvmCounters *before) {
   std::optional<int64_t> sum;
   for (uint8_t i = 0; i < metric.counter_count; ++i) {

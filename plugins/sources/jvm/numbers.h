@@ -19,12 +19,12 @@ struct Reading {
 };
 
 using Number = std::variant<int64_t, double>;
-// Returns the metric's value; absent if the JVM lacks the counter, the counter decreased since `before`, or `before` is null and
-// needed.
+// Returns the metric's value; absent if the JVM lacks the counter, the counter decreased since `before`, or the metric needs
+// `before` and it is null.
 std::optional<Number> number_of(const CounterMetric &metric, const Reading &now, const Reading *before);
 // Returns the number of collections of all collectors since the JVM's start.
 int64_t collections(const JvmCounters &shared);
-// Returns the reading at the start of a JVM: all counters that `now` has are 0.
+// Returns the reading of a JVM at its start: the counters of `now`, all 0.
 Reading first_reading(const JvmCounters &now, int64_t time_ns);
 
 }  // namespace atalaya::jvm

@@ -35,7 +35,7 @@ size_t PauseTime::place(Counter counter) {
   return static_cast<size_t>(std::find(kPauseCounters.begin(), kPauseCounters.end(), counter) - kPauseCounters.begin());
 }
 
-void JvmClock::see(const JvmCounters &shared, int64_t read_before_ns) {
+void JvmClock::update(const JvmCounters &shared, int64_t read_before_ns) {
   const int64_t frequency = shared[Counter::frequency].value_or(0);
   if (frequency <= 0) return;
   for (const Counter counter : {Counter::ticks, Counter::young_entry, Counter::young_exit, Counter::full_entry, Counter::full_exit,

@@ -16,7 +16,7 @@ namespace atalaya::jvm {
 inline constexpr std::array kPauseCounters = {Counter::young_ticks, Counter::full_ticks, Counter::concurrent_ticks,
                                               Counter::safepoint_ticks, Counter::safepoint_sync_ticks};
 
-// Pause time since the JVM's start, by counter, that was attributed to windows up to a reading. Absent: the JVM lacks the counter.
+// The pause time, by counter, from the JVM's start to a reading, as attributed to windows. Absent: the JVM lacks the counter.
 class PauseTime {
  public:
   std::optional<int64_t> &operator[](Counter counter) { return counted_ns_.at(place(counter)); }
@@ -32,8 +32,8 @@ class PauseTime {
 // tick is not later than the reading that contains it.
 class JvmClock {
  public:
-  // Adds counters that were read before this CLOCK_MONOTONIC time.
-  void see(const JvmCounters &shared, int64_t read_before_ns);
+  // Updates the conversion with counters that were read before this CLOCK_MONOTONIC time.
+  void update(const JvmCounters &shared, int64_t read_before_ns);
   // Returns a lower bound of the time since this tick; 0: unknown.
   int64_t since(int64_t tick, int64_t frequency, int64_t now_ns) const;
 
@@ -41,8 +41,8 @@ class JvmClock {
   std::optional<int64_t> start_ns_;  // upper bound of the time of tick 0
 };
 
-// Returns the pause time at the end of a window. `before`: the pause time at the window's start; null: first reading, all time so
-// far belongs to earlier windows. `passed_ns`: length of the window.
+// Returns the pause time at the end of a window. `before`: the pause time at the window's start; null: this is the first reading,
+// and all pause time belongs to earlier windows. `passed_ns`: length of the window.
 PauseTime count_pauses(const JvmCounters &now, int64_t now_ns, const JvmClock &clock, const PauseTime *before, int64_t passed_ns);
 
 }  // namespace atalaya::jvm

@@ -6,7 +6,7 @@
 namespace atalaya::jvm {
 namespace {
 
-// Of one collector, in ticks.
+// The collections of one collector that ended between two readings; times in ticks.
 struct Ended {
   int64_t count = 0, ticks = 0;
   int64_t longest_at_least = 0, longest_at_most = 0;

@@ -22,7 +22,7 @@ Options options_of(const Host &host) {
                       .min_interval_ns = host.integer("interval"),
                       .timeout_ns = host.integer("timeout"),
                       .all_threads = host.text("threads") == "all",
-                      .tasks = tasks::read_names(host)},
+                      .tasks = tasks::read_task_names(host)},
           .top = static_cast<size_t>(host.integer("top")),
           .stacks = static_cast<size_t>(host.integer("stacks")),
           .flags = host.boolean("flags")};

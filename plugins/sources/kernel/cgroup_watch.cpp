@@ -33,11 +33,11 @@ bool CgroupWatch::open(const std::string &root, const std::vector<procfs::Mount>
 
 void CgroupWatch::clear() {
   known_.assign(trees_.size(), {});
-  look_ = 0;
+  update_ = 0;
 }
 
 void CgroupWatch::update(bool reads_kills) {
-  ++look_;
+  ++update_;
   throttled_.clear();
   kills_.clear();
   former_paths_ = std::exchange(paths_, {});
@@ -48,7 +48,7 @@ void CgroupWatch::update(bool reads_kills) {
       visit(tree, known, reads_kills, path, folder);
       return true;
     });
-    std::erase_if(known, [this](const auto &entry) { return entry.second.look != look_; });
+    std::erase_if(known, [this](const auto &entry) { return entry.second.update != update_; });
   }
 }
 
@@ -61,10 +61,10 @@ void CgroupWatch::visit(const cgroup::Hierarchy &tree, Cgroups &known, bool read
     at = known.emplace(path, Known{}).first;
   }
   Known &cgroup = at->second;
-  if (cgroup.inode != found.st_ino) cgroup = {};  // another one of that name
-  const bool is_born = cgroup.inode == 0 && look_ > 1;
+  if (cgroup.inode != found.st_ino) cgroup = {};  // another cgroup with the same path
+  const bool is_born = cgroup.inode == 0 && update_ > 1;
   cgroup.inode = found.st_ino;
-  cgroup.look = look_;
+  cgroup.update = update_;
   if (is_born) cgroup.periods = cgroup.time_ns = cgroup.kills = 0;
   if (tree.memory) paths_.emplace(found.st_ino, at->first);
   if (tree.cpu) read_throttling(tree, at->first, folder, cgroup);
@@ -82,7 +82,7 @@ void CgroupWatch::read_throttling(const cgroup::Hierarchy &tree, std::string_vie
   known.periods = counters.throttled_periods;
 }
 
-// Of version 2, the file memory.events also counts the cgroups below; memory.events.local (5.2) does not.
+// In version 2, memory.events includes nested cgroups; memory.events.local (Linux 5.2) does not.
 void CgroupWatch::read_kills(const cgroup::Hierarchy &tree, std::string_view path, int folder, Known &known) {
   const procfs::FileText text = procfs::read_path(folder, tree.v2 ? "memory.events.local" : "memory.oom_control", buffer_);
   if (!text.ok()) return;

@@ -16,7 +16,7 @@
 namespace atalaya::kernel {
 
 struct Throttled {
-  std::string_view cgroup;  // valid until the next call of look
+  std::string_view cgroup;  // path; valid until the next call of update
   uint64_t time_ns = 0, periods = 0;
 };
 struct CgroupKills {
@@ -29,13 +29,13 @@ class CgroupWatch {
   // Finds the cgroup hierarchies among the mounts below the root. Returns false if there is none.
   bool open(const std::string &root, const std::vector<procfs::Mount> &mounts);
 
-  // Reads all cgroups and computes the differences to the last call. The first call, and cgroups that existed before it but are
-  // first seen later, yield no differences.
+  // Reads all cgroups and computes the differences to the last call. There are none for the first call, and for the first reading
+  // of a cgroup that existed before the first call.
   void update(bool reads_kills);
   const std::vector<Throttled> &throttled() const { return throttled_; }
   const std::vector<CgroupKills> &kills() const { return kills_; }
   // Returns the path of the memory cgroup with this id; empty: unknown. A removed cgroup stays known until the second next call of
-  // look.
+  // update.
   std::string path_of(uint64_t memory_cgroup) const;
   void clear();
 
@@ -43,7 +43,7 @@ class CgroupWatch {
   struct Known {
     uint64_t inode = 0;
     procfs::Count periods, time_ns, kills;
-    uint64_t look = 0;
+    uint64_t update = 0;  // number of the last update that listed the cgroup
   };
   using Cgroups = std::map<std::string, Known, std::less<>>;
   void visit(const cgroup::Hierarchy &tree, Cgroups &known, bool reads_kills, std::string_view path, int folder);
@@ -58,7 +58,7 @@ class CgroupWatch {
   std::unordered_map<uint64_t, std::string> paths_, former_paths_;
   std::vector<Throttled> throttled_;
   std::vector<CgroupKills> kills_;
-  uint64_t look_ = 0;
+  uint64_t update_ = 0;
 };
 
 }  // namespace atalaya::kernel

@@ -83,13 +83,13 @@ void Collector::collect(const Window &window, Batch &batch) {
   last_ns_ = window.monotonic_ns;
 }
 
-// The log's clock may differ from CLOCK_MONOTONIC: a new message is from this window.
+// The log's clock may differ from CLOCK_MONOTONIC, so times are limited to this window.
 void Collector::read_log(const Window &window) {
   lost_messages_ = log_.read([&](const LogRecord &record) {
     const int64_t time_ns = std::clamp(record.time_ns, last_ns_, std::max(last_ns_, window.monotonic_ns));
     const Message message = parse_message(record.text);
     if (const auto *kill = std::get_if<Kill>(&message)) victims_->add(*kill, time_ns);
-    if (const auto *place = std::get_if<KillPlace>(&message)) victims_->add(*place);
+    if (const auto *place = std::get_if<KillCgroup>(&message)) victims_->add(*place);
     if (const auto *error = std::get_if<FileSystemError>(&message)) failed_devices_.emplace_back(error->device);
     if (const auto *crash = std::get_if<Crash>(&message))
       crashes_.push_back({time_ns, crash->thread, std::string(crash->process), std::string(crash->kind), std::string(crash->file)});
@@ -163,7 +163,7 @@ void Collector::emit_crashes(Batch &batch) {
   }
 }
 
-// One span from the first window with throttling to the last one: it is replaced with each window.
+// An episode is one span, from the first window with throttling to the last. Each window emits it again, and the store replaces it.
 void Collector::emit_throttled(const Window &window, Batch &batch) {
   for (auto &[cgroup, episode] : episodes_) episode.continues = false;
   for (const Throttled &one : cgroups_.throttled()) {

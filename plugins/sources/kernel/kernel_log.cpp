@@ -21,7 +21,7 @@ KernelLog::KernelLog(core::Descriptor file) : file_(std::move(file)), buffer_(kB
 core::Status KernelLog::open(const std::string &path) {
   *this = KernelLog(core::Descriptor(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)));
   if (!file_) return core::Error{"cannot open " + path + ": " + core::error_text(errno)};
-  // With kernel.dmesg_restrict = 1, only the read fails.
+  // With kernel.dmesg_restrict = 1, open succeeds and read fails.
   const ssize_t size = ::read(file_.get(), buffer_.data(), buffer_.size());
   const int error = size < 0 && errno != EAGAIN && errno != EPIPE ? errno : 0;
   if (error == 0 && ::lseek(file_.get(), 0, SEEK_END) >= 0) return core::Done{};
@@ -39,7 +39,7 @@ uint64_t KernelLog::read(const Take &take) {
   for (int i = 0; i < kMaxRecords && file_; ++i) {
     const ssize_t size = ::read(file_.get(), buffer_.data(), buffer_.size());
     if (size < 0 && errno == EINTR) continue;
-    if (size < 0 && errno == EPIPE) continue;   // overwritten: the next record's number says how many
+    if (size < 0 && errno == EPIPE) continue;   // records were overwritten; the next sequence number shows how many
     if (size < 0 && errno == EINVAL) continue;  // longer than the buffer; it is skipped, and its number is missing
     if (size <= 0) break;
     const auto record = parse_record({buffer_.data(), static_cast<size_t>(size)});

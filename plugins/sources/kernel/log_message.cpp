@@ -19,12 +19,12 @@ bool starts_with_number(std::string_view &text, Number &number) {
   return true;
 }
 
-// A process has a number above 0.
+// Reads a pid, which is above 0.
 bool take_pid(std::string_view &text, int64_t &pid) {
   return starts_with_number(text, pid) && pid > 0 && pid <= INT32_MAX;
 }
 
-// The number after the first `key`, in KiB.
+// Returns the number of KiB after the first `key`.
 std::optional<uint64_t> kib_after(std::string_view text, std::string_view key) {
   const size_t at = text.find(key);
   if (at == kNone) return std::nullopt;
@@ -55,7 +55,7 @@ std::optional<Kill> parse_kill(std::string_view text) {
 }
 
 // oom-kill:constraint=CONSTRAINT_MEMCG,...,task_memcg=/a,task=name,pid=7,uid=0
-std::optional<KillPlace> parse_place(std::string_view text) {
+std::optional<KillCgroup> parse_kill_cgroup(std::string_view text) {
   static constexpr std::string_view kGroup = ",task_memcg=", kTask = ",task=", kPid = ",pid=";
   if (!text.starts_with("oom-kill:")) return std::nullopt;
   const size_t begin = text.find(kGroup);
@@ -63,7 +63,7 @@ std::optional<KillPlace> parse_place(std::string_view text) {
   text.remove_prefix(begin + kGroup.size());
   const size_t end = text.find(kTask), last = text.rfind(kPid);
   if (end == kNone || last == kNone || last < end) return std::nullopt;
-  KillPlace place;
+  KillCgroup place;
   place.cgroup = text.substr(0, end);
   text.remove_prefix(last + kPid.size());
   if (!take_pid(text, place.pid) || !place.cgroup.starts_with('/')) return std::nullopt;
@@ -157,7 +157,7 @@ std::optional<LogRecord> parse_record(std::string_view bytes) {
 
 Message parse_message(std::string_view text) {
   if (const auto kill = parse_kill(text)) return *kill;
-  if (const auto place = parse_place(text)) return *place;
+  if (const auto place = parse_kill_cgroup(text)) return *place;
   if (const auto crash = parse_crash(text)) return *crash;
   if (const auto error = parse_file_system(text)) return *error;
   return {};

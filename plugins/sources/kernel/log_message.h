@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parses records of /dev/kmsg and the messages that report events. Pure functions on untrusted
-// input; views point into the input. A record "PRIORITY,SEQUENCE,TIME_US,FLAGS;TEXT". Source: Documentation/ABI/testing/dev-kmsg of
-// Linux.
+// input; views point into the input. A record is "PRIORITY,SEQUENCE,TIME_US,FLAGS;TEXT". Source:
+// Documentation/ABI/testing/dev-kmsg of Linux.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +27,10 @@ struct Kill {
   bool operator==(const Kill &) const = default;
 };
 // The cgroup of an OOM victim. The kernel omits this message if kills are frequent.
-struct KillPlace {
+struct KillCgroup {
   int64_t pid = 0;
   std::string_view cgroup;
-  bool operator==(const KillPlace &) const = default;
+  bool operator==(const KillCgroup &) const = default;
 };
 // A thread that received a fatal signal for an invalid operation.
 struct Crash {
@@ -45,7 +45,7 @@ struct FileSystemError {
   std::string_view device;  // "sda1"
   bool operator==(const FileSystemError &) const = default;
 };
-using Message = std::variant<std::monostate, Kill, KillPlace, Crash, FileSystemError>;
+using Message = std::variant<std::monostate, Kill, KillCgroup, Crash, FileSystemError>;
 Message parse_message(std::string_view text);
 
 }  // namespace atalaya::kernel

@@ -15,7 +15,7 @@ std::optional<std::string> read_mountinfo(const std::string &root) {
   return text ? std::optional(std::move(*text)) : std::nullopt;
 }
 
-bool ReadOnlyWatch::step(const std::string &key, bool is_read_only, bool &is_new) {
+bool ReadOnlyWatch::update_state(const std::string &key, bool is_read_only, bool &is_new) {
   State &state = states_[key];
   state.is_seen = true;
   is_new = is_read_only && !state.is_read_only;
@@ -35,13 +35,13 @@ std::vector<ReadOnly> ReadOnlyWatch::update(const std::vector<procfs::Mount> &mo
     bool is_new = false;
     const bool is_first = devices.insert(mount.device).second;
     const bool is_file_system = cgroup::has_option(mount.super_options, "ro");
-    const bool reports = is_first && step("device " + std::string(mount.device), is_file_system, is_new);
+    const bool reports = is_first && update_state("device " + std::string(mount.device), is_file_system, is_new);
     if (reports) add(mount, is_new);
-    // A mount alone can be read-only, of a file system that is not.
+    // A mount may be read-only although its file system is writable.
     const bool is_mount = cgroup::has_option(mount.options, "ro") && !is_file_system;
     std::string key = "mount " + std::string(mount.device);
     key.append(" ").append(mount.root).append(" ").append(mount.mount_point);
-    if (step(key, is_mount, is_new)) add(mount, is_new);
+    if (update_state(key, is_mount, is_new)) add(mount, is_new);
   }
   std::erase_if(states_, [](const auto &entry) { return !entry.second.is_seen; });
   return result;

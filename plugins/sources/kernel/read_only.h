@@ -33,7 +33,7 @@ class ReadOnlyWatch {
     bool was_writable = false, is_read_only = false, is_seen = false;
   };
   // Updates the state of a mount or file system. Returns true if it must be reported.
-  bool step(const std::string &key, bool is_read_only, bool &is_new);
+  bool update_state(const std::string &key, bool is_read_only, bool &is_new);
 
   std::map<std::string, State, std::less<>> states_;
 };

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kMiB = 1024.0 * 1024.0;
 
-// Makes room for one more.
+// Removes the first entries so that one more fits.
 template <class Map>
 void limit(Map &map) {
   if (map.size() >= kMaxVictims) map.erase(map.begin());
@@ -22,7 +22,7 @@ void Victims::add(const Kill &kill, int64_t time_ns) {
   logged_.push_back({time_ns, kill.pid, std::string(kill.process), {}, static_cast<double>(kill.resident_kib) / 1024});
 }
 
-void Victims::add(const KillPlace &place) {
+void Victims::add(const KillCgroup &place) {
   limit(places_);
   places_[place.pid] = place.cgroup;
 }
@@ -46,7 +46,7 @@ bool Victims::is_new(const Mark &mark) {
 std::vector<Victim> Victims::take(bool is_logged) {
   for (auto &[pid, known] : known_) ++known.age;
   std::vector<Victim> result = std::exchange(logged_, {});
-  // The message may follow a mark that was reported alone.
+  // A kill that was already reported from its mark is not reported again when its message follows.
   std::erase_if(result, [this](const Victim &victim) {
     const auto known = known_.find(victim.pid);
     return known != known_.end() && known->second.age == 1 && !marks_.contains(victim.pid);

@@ -25,7 +25,7 @@ struct Victim {
   std::optional<double> resident_mib;
 };
 
-inline constexpr size_t kMaxVictims = 4096;  // maximum unmatched marks and maximum known kills; the oldest is removed
+inline constexpr size_t kMaxVictims = 4096;  // maximum of each: unmatched marks, known kills; beyond it the oldest is removed
 
 class Victims {
  public:
@@ -34,7 +34,7 @@ class Victims {
   // Read the log before the marks: the hook runs before the kernel writes the message, so the mark of each logged kill is available
   // then.
   void add(const Kill &kill, int64_t time_ns);
-  void add(const KillPlace &place);
+  void add(const KillCgroup &place);
   void add(const oom_mark &mark, std::string cgroup);
 
   // Returns the kills since the last call. `is_logged`: the log is readable and has lost no message.

@@ -43,18 +43,18 @@ void Collector::collect(const Window & /*window*/, Batch &batch) {
   });
   if (!read) return report(Level::warning, "no translations: " + read.error());
   const Sums sums = translations_.sums();
-  for (const auto &[translation, connections] : sums.largest) show(translation, connections, batch);
+  for (const auto &[translation, connections] : sums.largest) emit(translation, connections, batch);
   Sample &sample = batch.add(ATALAYA_METRICS, 0, 2);
   batch.field(sample, tracked_id_, tracked);
   batch.field(sample, others_id_, static_cast<int64_t>(sums.others));
 }
 
-// Once.
+// Logs the first problem only.
 void Collector::report(Level level, const std::string &problem) {
   if (!std::exchange(reported_, true)) host_.log(level, problem);
 }
 
-void Collector::show(const Translation &translation, uint64_t connections, Batch &batch) const {
+void Collector::emit(const Translation &translation, uint64_t connections, Batch &batch) const {
   Sample &sample = batch.add(ATALAYA_METRICS, 7, 1);
   add_service(translation.seen, seen_ids_, sample, batch);
   batch.tag(sample, protocol_id_, translation.protocol == IPPROTO_TCP ? "tcp" : "udp");

@@ -21,7 +21,7 @@ class Collector {
   void collect(const Window &window, Batch &batch);
 
  private:
-  void show(const Translation &translation, uint64_t connections, Batch &batch) const;
+  void emit(const Translation &translation, uint64_t connections, Batch &batch) const;
   void add_service(const Service &service, const uint32_t (&tags)[3], Sample &sample, Batch &batch) const;
   void report(Level level, const std::string &problem);
 

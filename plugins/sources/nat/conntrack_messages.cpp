@@ -67,10 +67,10 @@ std::optional<Connection> connection_of(Bytes payload) {
   return Connection{request->protocol, request->tuple, answer->tuple};
 }
 
-ListEnd take_connections(Bytes datagram, const std::function<void(const Connection &)> &take) {
+ListProgress parse_connections(Bytes datagram, const std::function<void(const Connection &)> &take) {
   network::NetlinkMessage message;
   while (next_message(datagram, message)) {
-    // The end has the error of the list, if any.
+    // The last message contains the error number of the list; 0: none.
     if (message.type == NLMSG_DONE) return {true, -std::clamp(load<int32_t>(message.payload, 0), -4095, 0)};
     if (const auto error = result_of(message)) return {true, *error};
     if (message.type != kConnection) continue;

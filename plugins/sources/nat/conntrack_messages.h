@@ -27,13 +27,13 @@ struct Connection {
   Tuple request, answer;
 };
 
-// Result of one datagram: more datagrams follow, the list is complete, or an errno.
-struct ListEnd {
-  bool done = false;
-  int error = 0;
+// Parse result of one datagram of a list: by default more datagrams follow.
+struct ListProgress {
+  bool done = false;  // the list is complete, or failed
+  int error = 0;      // error number of the list; 0: none
 };
 
-ListEnd take_connections(network::Bytes datagram, const std::function<void(const Connection &)> &take);
+ListProgress parse_connections(network::Bytes datagram, const std::function<void(const Connection &)> &take);
 // Parses the payload of one message. Empty for other protocols and malformed messages.
 std::optional<Connection> connection_of(network::Bytes payload);
 

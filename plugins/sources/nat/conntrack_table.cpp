@@ -54,13 +54,14 @@ core::Status ConntrackTable::query() {
 }
 
 core::Status ConntrackTable::read(const std::function<void(const Connection &)> &take) {
-  if (core::Status opened = open(); !opened) return opened;  // again each time: nothing of an aborted list is left in it
+  if (core::Status opened = open(); !opened)
+    return opened;  // a new socket for each list: an old one may still have messages of an aborted list
   if (core::Status queried = query(); !queried) return queried;
   for (;;) {
     const ssize_t size = ::recv(socket_.get(), buffer_.data(), buffer_.size(), 0);
     if (size < 0 && errno == EINTR) continue;
     if (size < 0) return failure(errno);
-    const ListEnd end = take_connections(std::span(buffer_).first(static_cast<size_t>(size)), take);
+    const ListProgress end = parse_connections(std::span(buffer_).first(static_cast<size_t>(size)), take);
     if (end.error != 0) return failure(end.error);
     if (end.done) return core::Done{};
   }

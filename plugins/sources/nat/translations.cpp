@@ -6,8 +6,8 @@
 namespace atalaya::nat {
 namespace {
 
-// Translations collected per translation kept: further ones are others.
-constexpr size_t kGatheredPerKept = 4;
+// Translations collected per reported translation; the connections of further ones count as others.
+constexpr size_t kCollectedPerKept = 4;
 
 Translation translation_of(const Connection &connection) {
   const Tuple &request = connection.request, &answer = connection.answer;
@@ -28,7 +28,7 @@ void Translations::add(const Connection &connection) {
   if (one.seen == one.real) return;
   if (const auto known = counts_.find(one); known != counts_.end()) {
     ++known->second;
-  } else if (counts_.size() < kGatheredPerKept * max_) {
+  } else if (counts_.size() < kCollectedPerKept * max_) {
     counts_.emplace(one, 1);
   } else {
     ++others_;

@@ -21,7 +21,7 @@ struct BackendOptions {
   bool tcp_by_call = false;  // count TCP and Unix traffic by system calls
   bool every_call = false;   // one record per call instead of sums
   size_t buffer = size_t{1} << 20;
-  size_t uses = 65536;      // maximum pairs of process and socket; for UDP as many with a peer
+  size_t max_uses = 65536;  // maximum counted pairs of process and socket, and of triples with a UDP peer
   bool merge_ports = true;  // sum brief connections by address, and a server's datagrams by peer address
 };
 
@@ -35,18 +35,18 @@ class Backend {
   virtual ~Backend() = default;
 
   using Take = std::function<void(const net_record &)>;
-  // Reports each connection that changed since the last walk, once per process that has it open; with `whole` all connections.
-  virtual void walk(bool whole, const Take &take) = 0;
-  // Receives the sum of connections that no walk has seen, of one process, with the same addresses and flags. `like` has no amounts
-  // and no cookie.
-  using OnBrief = std::function<void(const net_record &like, const Traffic &together)>;
+  // Reports each connection that changed since the last walk, once per process that has it open; with `complete` all connections.
+  virtual void walk(bool complete, const Take &take) = 0;
+  // Receives the traffic `sum` of connections that started and ended between two walks and have one process, address pair and
+  // flags. `common` contains these, without amounts and cookie.
+  using OnBrief = std::function<void(const net_record &common, const Traffic &sum)>;
   // Reports the connections that ended since the last call, if the backend sees ends.
   virtual void report_ends(const Take &take, const OnBrief &on_brief) = 0;
 
   // Reports the traffic of each process through each socket (UDP: per peer), counted by system calls since the first one. If `take`
-  // returns true, the backend removes the entry and reports it a last time with its final amounts and `gone` set; a later system
-  // call starts a new entry at 0.
-  using TakeUse = std::function<bool(const net_use_key &, const net_use &, bool gone)>;
+  // returns true, the backend deletes the entry and reports it a last time with its final amounts and `is_last` set; a later
+  // system call starts a new entry at 0.
+  using TakeUse = std::function<bool(const net_use_key &, const net_use &, bool is_last)>;
   virtual void report_uses(const TakeUse &take) = 0;
 
   // Losses since the start.

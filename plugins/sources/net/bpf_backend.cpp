@@ -45,7 +45,7 @@ uint32_t ring_size(size_t wanted) {
 class BpfBackend final : public Backend {
  public:
   explicit BpfBackend(const BackendOptions &options)
-      : options_(options), calls_(options.udp || options.tcp_by_call), ring_(options.uses, options.merge_ports) {}
+      : options_(options), calls_(options.udp || options.tcp_by_call), ring_(options.max_uses, options.merge_ports) {}
 
   // Older kernels (before 6.3) refuse to count calls, and the peers of calls require a capability and a cgroup of version 2: then
   // they are omitted.
@@ -68,9 +68,9 @@ class BpfBackend final : public Backend {
     return loaded;
   }
 
-  void walk(bool whole, const Take &take) override {
+  void walk(bool complete, const Take &take) override {
     ++skeleton_->bss->pass;
-    skeleton_->bss->whole = whole ? 1 : 0;
+    skeleton_->bss->whole = complete ? 1 : 0;
     const core::Descriptor pass(bpf_iter_create(bpf_link__fd(iterator_.get())));
     if (!pass) fail(errno);
     size_t kept = 0;
@@ -131,12 +131,12 @@ class BpfBackend final : public Backend {
     return fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0 ? info.recursion_misses : 0;
   }
 
-  // The next walk reports the rest: the program only marks written records as reported.
+  // A failed walk loses nothing: the program marks only written records as reported, so the next walk reports the rest.
   [[noreturn]] static void fail(int error) {
     throw Failure(Code::retry, "cannot read the kernel's list of sockets: " + core::error_text(error));
   }
 
-  // Calls may have followed the reading; when the entry is missing now, the reading was the last.
+  // Calls after the reading may have changed the entry, so reports its final amounts; a missing entry has those of the reading.
   static void forget(int map, const net_use_key &key, const net_use &read, const TakeUse &take) {
     net_use last{};
     const int error = bpf_map_lookup_and_delete_elem(map, &key, &last);
@@ -160,7 +160,7 @@ class BpfBackend final : public Backend {
     settings.wake_at = size / 4;
     bpf_map__set_max_entries(skeleton->maps.records, size);
     for (bpf_map *map : {skeleton->maps.uses, skeleton->maps.peer_uses})
-      bpf_map__set_max_entries(map, static_cast<uint32_t>(options_.uses));
+      bpf_map__set_max_entries(map, static_cast<uint32_t>(options_.max_uses));
     bpf_program__set_autoload(skeleton->progs.socket_sends, calls_);
     bpf_program__set_autoload(skeleton->progs.socket_receives, calls_);
     for (bpf_program *program : naming(skeleton.get())) bpf_program__set_autoload(program, peers_);
@@ -169,7 +169,7 @@ class BpfBackend final : public Backend {
     return attach();
   }
 
-  // The hooks first: connections that begin before the first walk are then known from their beginning.
+  // Attaches the hooks before the first walk, so that connections that start in between are known from their start.
   core::Status attach() {
     changes_.reset(bpf_program__attach_trace(skeleton_->progs.state_changes));
     if (!changes_) return load_error();
@@ -189,7 +189,7 @@ class BpfBackend final : public Backend {
     return {programs.names_receiver4, programs.names_receiver6, programs.names_sender4, programs.names_sender6};
   }
 
-  // Before the programs that count.
+  // Call it before the counting programs are attached.
   core::Status attach_peers() {
     if (!peers_) return core::Done{};
     const core::Descriptor root = cgroup::open_cgroup_v2("/");

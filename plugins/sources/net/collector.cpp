@@ -45,7 +45,7 @@ Collector::Collector(Host host, CollectorOptions options)
       direction_id_(host.intern("direction")),
       netns_id_(host.intern("netns")),
       reported_flows_(options_.model.max_flows) {
-  for (size_t i = 0; i < kShown; ++i) ids_[i] = host.intern(view(kNetMetrics[i].name));
+  for (size_t i = 0; i < kNetMetricCount; ++i) ids_[i] = host.intern(view(kNetMetrics[i].name));
 }
 
 void Collector::start() {
@@ -53,10 +53,10 @@ void Collector::start() {
   model_ = std::make_unique<SocketModel>(options_.model);
   procfs_ = core::Descriptor(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
   cgroups_.open("/");
-  own_space_ = own_network();
+  own_netns_ = own_network();
   walks_ = 0;
   previous_ns_ = 0;
-  shown_.clear();
+  reported_before_.clear();
   lost_before_ = lost_ = vanished_ = 0;
 }
 
@@ -99,25 +99,26 @@ void Collector::collect(const Window &window, Batch &batch) {
   if (!backend_) return;
   read(window);
   if (elapsed_ns_ <= 0) return;
-  part_processes();
+  split_processes();
   if (options_.processes) {
-    for (const NetProcess *process : living_) show(*process, State::living, batch);
-    for (const NetProcess *process : ended_) show(*process, State::ended, batch);
-    for (const NetProcess &process : exited_) show(process, State::ended, batch);
+    for (const NetProcess *process : living_) emit(*process, State::living, batch);
+    for (const NetProcess *process : ended_) emit(*process, State::ended, batch);
+    for (const NetProcess &process : exited_) emit(process, State::ended, batch);
   }
-  if (options_.flows) show_flows(batch);
-  show_lost(batch);
+  if (options_.flows) emit_flows(batch);
+  emit_lost(batch);
 }
 
 void Collector::read(const Window &window) {
   const bool baseline = (window.flags & ATALAYA_WINDOW_BASELINE) != 0 || previous_ns_ == 0;
-  const bool whole = walks_++ % kCompleteWalkInterval == 0;
-  model_->begin(baseline, whole);
+  const bool complete = walks_++ % kCompleteWalkInterval == 0;
+  model_->begin(baseline, complete);
   const auto add = [this](const net_record &record) { model_->add(record); };
-  backend_->walk(whole, add);
+  backend_->walk(complete, add);
   model_->end_walk();
-  backend_->report_ends(add, [this](const net_record &like, const Traffic &together) { model_->add_brief(like, together); });
-  backend_->report_uses([this](const net_use_key &key, const net_use &use, bool gone) { return model_->use(key, use, gone); });
+  backend_->report_ends(add, [this](const net_record &common, const Traffic &sum) { model_->add_brief(common, sum); });
+  backend_->report_uses(
+      [this](const net_use_key &key, const net_use &use, bool is_last) { return model_->use(key, use, is_last); });
   model_->end();
   elapsed_ns_ = baseline ? 0 : window.monotonic_ns - previous_ns_;
   previous_ns_ = window.monotonic_ns;
@@ -128,7 +129,7 @@ void Collector::read(const Window &window) {
 }
 
 // A process without open connections may have ended, and its pid may belong to another one.
-bool Collector::lives(const NetProcess &process) const {
+bool Collector::is_alive(const NetProcess &process) const {
   const int32_t pid = process.owner.pid;
   if (pid <= 0 || (::kill(pid, 0) != 0 && errno != EPERM)) return false;
   if (process.connections > 0) return true;
@@ -143,30 +144,31 @@ bool Collector::lives(const NetProcess &process) const {
   return stat && stat->has(22) && (*stat)[22] == ticks_of(process.owner.start_ns);
 }
 
-// An ended process keeps the pid under which it has a series already. The others have none: those of one name and cgroup are one
-// sample.
-void Collector::part_processes() {
+// Separates live processes, ended processes with a series (their last sample has their pid), and other ended processes, which are
+// summed by name and cgroup.
+void Collector::split_processes() {
   cgroups_.begin();
   living_.clear();
   ended_.clear();
   gone_.clear();
   exited_.clear();
-  showing_.clear();
+  reported_now_.clear();
   for (const NetProcess *process : model_->processes()) {
-    const bool living = lives(*process);
+    const bool living = is_alive(*process);
     if (!living && !was_reported(process->owner)) {
       gone_.push_back(process);
       add_exited(*process);
       continue;
     }
     (living ? living_ : ended_).push_back(process);
-    showing_.emplace_back(process->owner.pid, process->owner.start_ns);
+    reported_now_.emplace_back(process->owner.pid, process->owner.start_ns);
   }
-  shown_.swap(showing_);
+  reported_before_.swap(reported_now_);
 }
 
 bool Collector::was_reported(const Owner &owner) const {
-  return std::binary_search(shown_.begin(), shown_.end(), std::pair(owner.pid, owner.start_ns));  // sorted like processes()
+  return std::binary_search(reported_before_.begin(), reported_before_.end(),
+                            std::pair(owner.pid, owner.start_ns));  // sorted like processes()
 }
 
 void Collector::add_exited(const NetProcess &process) {
@@ -187,77 +189,77 @@ void Collector::add_exited(const NetProcess &process) {
   at->add(process);
 }
 
-void Collector::show(const NetProcess &process, State state, Batch &batch) {
-  Sample &sample = batch.add(ATALAYA_METRICS, 2, kShown);
+void Collector::emit(const NetProcess &process, State state, Batch &batch) {
+  Sample &sample = batch.add(ATALAYA_METRICS, 2, kNetMetricCount);
   add_owner(process.owner, sample, batch);
-  if (process.tcp) show_tcp(process, state, sample, batch);
-  if (process.udp) show_calls(Show::udp_in_mb, process.moved_udp, sample, batch);
-  if (process.local) show_calls(Show::local_in_mb, process.moved_local, sample, batch);
+  if (process.tcp) add_tcp(process, state, sample, batch);
+  if (process.udp) add_calls(NetMetric::udp_in_mb, process.moved_udp, sample, batch);
+  if (process.local) add_calls(NetMetric::local_in_mb, process.moved_local, sample, batch);
 }
 
-void Collector::show_tcp(const NetProcess &process, State state, Sample &sample, Batch &batch) {
+void Collector::add_tcp(const NetProcess &process, State state, Sample &sample, Batch &batch) {
   const Traffic &moved = process.moved_tcp;
   if (options_.model.amounts) {
-    rate(Show::tcp_in_mb, moved.in_bytes, kMibitPerByte, sample, batch);
-    rate(Show::tcp_in_packets, moved.in_packets, 1, sample, batch);
-    rate(Show::tcp_out_mb, moved.out_bytes, kMibitPerByte, sample, batch);
-    rate(Show::tcp_out_packets, moved.out_packets, 1, sample, batch);
-    rate(Show::tcp_retransmits, moved.retransmits, 1, sample, batch);
-    mean_rtt(Show::tcp_rtt, moved, sample, batch);
+    rate(NetMetric::tcp_in_mb, moved.in_bytes, kMibitPerByte, sample, batch);
+    rate(NetMetric::tcp_in_packets, moved.in_packets, 1, sample, batch);
+    rate(NetMetric::tcp_out_mb, moved.out_bytes, kMibitPerByte, sample, batch);
+    rate(NetMetric::tcp_out_packets, moved.out_packets, 1, sample, batch);
+    rate(NetMetric::tcp_retransmits, moved.retransmits, 1, sample, batch);
+    mean_rtt(NetMetric::tcp_rtt, moved, sample, batch);
   }
-  if (state == State::living) count(Show::tcp_connections, process.connections, sample, batch);
+  if (state == State::living) count(NetMetric::tcp_connections, process.connections, sample, batch);
   if (!backend_->sees_ends()) return;
-  count(Show::tcp_connects, process.connects, sample, batch);
-  count(Show::tcp_accepts, process.accepts, sample, batch);
-  count(Show::tcp_failures, process.failures, sample, batch);
+  count(NetMetric::tcp_connects, process.connects, sample, batch);
+  count(NetMetric::tcp_accepts, process.accepts, sample, batch);
+  count(NetMetric::tcp_failures, process.failures, sample, batch);
 }
 
-void Collector::show_calls(Show first, const Traffic &moved, Sample &sample, Batch &batch) const {
-  const auto metric = [first](size_t offset) { return static_cast<Show>(static_cast<size_t>(first) + offset); };
+void Collector::add_calls(NetMetric first, const Traffic &moved, Sample &sample, Batch &batch) const {
+  const auto metric = [first](size_t offset) { return static_cast<NetMetric>(static_cast<size_t>(first) + offset); };
   rate(metric(0), moved.in_bytes, kMibitPerByte, sample, batch);
   rate(metric(1), moved.in_packets, 1, sample, batch);
   rate(metric(2), moved.out_bytes, kMibitPerByte, sample, batch);
   rate(metric(3), moved.out_packets, 1, sample, batch);
 }
 
-void Collector::show_flows(Batch &batch) {
+void Collector::emit_flows(Batch &batch) {
   reported_flows_.clear();
-  for (const Flow &flow : model_->flows().gathered()) {
+  for (const Flow &flow : model_->flows().collected()) {
     FlowKey key = flow.key;
-    if (is_gone(key.owner)) key.owner = group_of(key.owner);
+    if (is_in_group(key.owner)) key.owner = group_of(key.owner);
     reported_flows_.add(key, flow.moved);
   }
   reported_flows_.add_others(model_->flows().others());
-  for (const Flow &flow : reported_flows_.flows()) show(flow, batch);
+  for (const Flow &flow : reported_flows_.flows()) emit(flow, batch);
 }
 
-bool Collector::is_gone(const Owner &owner) const {
+bool Collector::is_in_group(const Owner &owner) const {
   const auto at = std::lower_bound(gone_.begin(), gone_.end(), owner, [](const NetProcess *process, const Owner &wanted) {
     return process->owner.pid != wanted.pid ? process->owner.pid < wanted.pid : process->owner.start_ns < wanted.start_ns;
   });
   return at != gone_.end() && (*at)->owner.same_process(owner);
 }
 
-void Collector::show(const Flow &flow, Batch &batch) {
+void Collector::emit(const Flow &flow, Batch &batch) {
   const FlowKey &key = flow.key;
   Sample &sample = batch.add(ATALAYA_METRICS, 8, 8);
   if (key.other) {
     batch.tag(sample, process_id_, kOther);
-    count(Show::flow_merged, flow.merged, sample, batch);
+    count(NetMetric::flow_merged, flow.merged, sample, batch);
   } else {
     add_owner(key.owner, sample, batch);
     add_ends(key, sample, batch);
   }
   const Traffic &moved = flow.moved;
-  count(Show::flow_connections, moved.connections, sample, batch);
+  count(NetMetric::flow_connections, moved.connections, sample, batch);
   if (!options_.model.amounts) return;
-  count(Show::flow_in_bytes, moved.in_bytes, sample, batch);
-  count(Show::flow_in_packets, moved.in_packets, sample, batch);
-  count(Show::flow_out_bytes, moved.out_bytes, sample, batch);
-  count(Show::flow_out_packets, moved.out_packets, sample, batch);
+  count(NetMetric::flow_in_bytes, moved.in_bytes, sample, batch);
+  count(NetMetric::flow_in_packets, moved.in_packets, sample, batch);
+  count(NetMetric::flow_out_bytes, moved.out_bytes, sample, batch);
+  count(NetMetric::flow_out_packets, moved.out_packets, sample, batch);
   if (key.protocol != Protocol::tcp) return;
-  count(Show::flow_retransmits, moved.retransmits, sample, batch);
-  mean_rtt(Show::flow_rtt, moved, sample, batch);
+  count(NetMetric::flow_retransmits, moved.retransmits, sample, batch);
+  mean_rtt(NetMetric::flow_rtt, moved, sample, batch);
 }
 
 void Collector::add_ends(const FlowKey &key, Sample &sample, Batch &batch) const {
@@ -268,22 +270,22 @@ void Collector::add_ends(const FlowKey &key, Sample &sample, Batch &batch) const
     batch.tag(sample, protocol_id_, "unix");
     return;
   }
-  const bool whole = !options_.model.merge_ports;
-  const network::AddressText local(key.ends.local, whole ? key.ends.local_port : 0);
-  const network::AddressText remote(key.ends.remote, whole ? key.ends.remote_port : 0);
+  const bool with_ports = !options_.model.merge_ports;
+  const network::AddressText local(key.ends.local, with_ports ? key.ends.local_port : 0);
+  const network::AddressText remote(key.ends.remote, with_ports ? key.ends.remote_port : 0);
   batch.tag(sample, local_id_, local.text());
   batch.tag(sample, remote_id_, remote.text());
   if (key.port() != 0) add_number(port_id_, key.port(), sample, batch);
   batch.tag(sample, protocol_id_, key.protocol == Protocol::tcp ? "tcp" : "udp");
   batch.tag(sample, direction_id_, key.direction == Direction::out ? "out" : "in");
-  if (key.ends.space != own_space_ && key.ends.space != 0 && own_space_ != 0) add_number(netns_id_, key.ends.space, sample, batch);
+  if (key.ends.space != own_netns_ && key.ends.space != 0 && own_netns_ != 0) add_number(netns_id_, key.ends.space, sample, batch);
 }
 
-void Collector::show_lost(Batch &batch) {
+void Collector::emit_lost(Batch &batch) {
   Sample &sample = batch.add(ATALAYA_METRICS, 1, 2);
   batch.tag(sample, process_id_, kUnattributed);
-  count(Show::lost, std::exchange(lost_, 0), sample, batch);
-  if (vanished_ > 0) count(Show::vanished, std::exchange(vanished_, 0), sample, batch);
+  count(NetMetric::lost, std::exchange(lost_, 0), sample, batch);
+  if (vanished_ > 0) count(NetMetric::vanished, std::exchange(vanished_, 0), sample, batch);
 }
 
 void Collector::add_owner(const Owner &owner, Sample &sample, Batch &batch) {
@@ -300,16 +302,16 @@ void Collector::add_number(uint32_t tag, uint64_t number, Sample &sample, Batch 
   batch.tag(sample, tag, {digits.data(), static_cast<size_t>(end - digits.data())});
 }
 
-void Collector::rate(Show metric, uint64_t amount, double scale, Sample &sample, Batch &batch) const {
+void Collector::rate(NetMetric metric, uint64_t amount, double scale, Sample &sample, Batch &batch) const {
   const double per_second = static_cast<double>(amount) * kNanosecondsPerSecond / static_cast<double>(elapsed_ns_);
   batch.field(sample, id(metric), round_to(per_second * scale, kNetMetrics[static_cast<size_t>(metric)].decimals));
 }
 
-void Collector::count(Show metric, uint64_t amount, Sample &sample, Batch &batch) const {
+void Collector::count(NetMetric metric, uint64_t amount, Sample &sample, Batch &batch) const {
   batch.field(sample, id(metric), static_cast<int64_t>(amount));
 }
 
-void Collector::mean_rtt(Show metric, const Traffic &moved, Sample &sample, Batch &batch) const {
+void Collector::mean_rtt(NetMetric metric, const Traffic &moved, Sample &sample, Batch &batch) const {
   if (moved.rtt_readings == 0) return;
   const double ms = static_cast<double>(moved.rtt_us) / static_cast<double>(moved.rtt_readings) / 1000;
   batch.field(sample, id(metric), round_to(ms, kNetMetrics[static_cast<size_t>(metric)].decimals));

@@ -9,8 +9,8 @@
 namespace atalaya::net {
 namespace {
 
-// Flows collected per flow kept. With more in a window, the smallest so far are merged into the others.
-constexpr size_t kGatheredPerKept = 4;
+// Flows collected per reported flow. If a window has more, the smallest so far are merged into the sum of all others.
+constexpr size_t kCollectedPerKept = 4;
 
 bool moves_more(const Flow &a, const Flow &b) {
   if (a.moved.bytes() != b.moved.bytes()) return a.moved.bytes() > b.moved.bytes();
@@ -22,7 +22,7 @@ size_t hash_of(const FlowKey &key) {
   const std::hash<std::string_view> hash;
   const std::string_view ends(reinterpret_cast<const char *>(&key.ends), offsetof(net_ends, space));
   size_t sum = hash(ends);
-  // Name and cgroup only distinguish flows of ended processes.
+  // Owners without a pid (groups of ended processes) differ by name and cgroup.
   sum = sum * kOdd + (key.owner.pid != 0 ? key.owner.start_ns : hash(key.owner.text()) + key.owner.cgroup);
   sum = sum * kOdd + static_cast<uint32_t>(key.owner.pid);
   sum = sum * kOdd + static_cast<uint32_t>(key.peer);
@@ -72,13 +72,13 @@ bool FlowKey::operator==(const FlowKey &with) const {
 }
 
 FlowTable::FlowTable(size_t max_flows)
-    : max_flows_(std::max<size_t>(max_flows, 1)), capacity_(max_flows_ * kGatheredPerKept), slots_(std::bit_ceil(2 * capacity_)) {
+    : max_flows_(std::max<size_t>(max_flows, 1)), capacity_(max_flows_ * kCollectedPerKept), slots_(std::bit_ceil(2 * capacity_)) {
   other_.key.other = true;
 }
 
 void FlowTable::clear() {
   flows_.clear();
-  forget_slots();
+  clear_slots();
   other_.moved = {};
   other_.merged = 0;
 }
@@ -97,7 +97,7 @@ Flow &FlowTable::flow_of(const FlowKey &key) {
   size_t at = hash_of(key) & mask;
   for (; slots_[at] != 0; at = (at + 1) & mask)
     if (Flow &flow = flows_[slots_[at] - 1]; flow.key == key) {
-      if (flow.key.ends.space != key.ends.space) flow.key.ends.space = 0;  // of several
+      if (flow.key.ends.space != key.ends.space) flow.key.ends.space = 0;  // several namespaces
       return flow;
     }
   if (flows_.size() == capacity_) {
@@ -107,13 +107,13 @@ Flow &FlowTable::flow_of(const FlowKey &key) {
   }
   flows_.push_back({key, {}, 0});
   slots_[at] = static_cast<uint32_t>(flows_.size());
-  taken_.push_back(at);
+  used_slots_.push_back(at);
   return flows_.back();
 }
 
-void FlowTable::forget_slots() {
-  for (const size_t at : taken_) slots_[at] = 0;
-  taken_.clear();
+void FlowTable::clear_slots() {
+  for (const size_t at : used_slots_) slots_[at] = 0;
+  used_slots_.clear();
 }
 
 void FlowTable::keep_largest() {
@@ -128,13 +128,13 @@ void FlowTable::keep_largest() {
 }
 
 void FlowTable::index() {
-  forget_slots();
+  clear_slots();
   const size_t mask = slots_.size() - 1;
   for (size_t i = 0; i < flows_.size(); ++i) {
     size_t at = hash_of(flows_[i].key) & mask;
     while (slots_[at] != 0) at = (at + 1) & mask;
     slots_[at] = static_cast<uint32_t>(i + 1);
-    taken_.push_back(at);
+    used_slots_.push_back(at);
   }
 }
 

@@ -80,8 +80,8 @@ class FlowTable {
   // Returns the flows in descending order of bytes, the sum of all others last. Call it once per window; the result is valid until
   // clear().
   std::span<const Flow> flows();
-  // Returns the flows in the order of add(); call it before flows().
-  std::span<const Flow> gathered() const { return flows_; }
+  // Returns the flows collected so far, in the order of add(); call it before flows().
+  std::span<const Flow> collected() const { return flows_; }
   const Flow &others() const { return other_; }
   void add_others(const Flow &other);
 
@@ -89,12 +89,12 @@ class FlowTable {
   Flow &flow_of(const FlowKey &key);
   void keep_largest();
   void index();
-  void forget_slots();
+  void clear_slots();
 
   size_t max_flows_, capacity_;
   std::vector<Flow> flows_;
-  std::vector<uint32_t> slots_;  // hash table: 1 + index in flows_; 0: free slot
-  std::vector<size_t> taken_;    // occupied slots, so that clear() does not touch the complete table
+  std::vector<uint32_t> slots_;     // hash table: 1 + index in flows_; 0: free slot
+  std::vector<size_t> used_slots_;  // occupied slots, so that clear() does not touch the complete table
   Flow other_;
 };
 

@@ -18,7 +18,7 @@ inline constexpr MetricTag kFlowTags[] = {metric::identity("host"),   metric::id
                                           metric::identity("port"),   metric::identity("protocol"), metric::identity("direction"),
                                           metric::extra("netns")};
 
-enum class Show : uint8_t {
+enum class NetMetric : uint8_t {
   tcp_in_mb,
   tcp_in_packets,
   tcp_out_mb,
@@ -48,10 +48,10 @@ enum class Show : uint8_t {
   flow_rtt,
   flow_merged,
 };
-constexpr size_t kShown = 28;
+constexpr size_t kNetMetricCount = 28;
 
-// In the order of the enum Show.
-inline constexpr std::array<Metric, kShown> kNetMetrics = {{
+// In the order of the enum NetMetric.
+inline constexpr std::array<Metric, kNetMetricCount> kNetMetrics = {{
     metric::rate("proc.net.tcp.in.mb", "Mibit/s", 4, kProcessTags, "tcp_sock.bytes_received", "Payload received, in order"),
     metric::rate("proc.net.tcp.in.packets", "/s", 2, kProcessTags, "tcp_sock.segs_in", "Segments received, also without payload"),
     metric::rate("proc.net.tcp.out.mb", "Mibit/s", 4, kProcessTags, "tcp_sock.bytes_acked",

@@ -20,7 +20,7 @@ CollectorOptions options_of(const Host &host) {
   options.sockets.tcp_by_call = options.model.amounts && (options.sockets.every_call || host.text("attribution") == "syscall");
   options.sockets.udp = options.model.amounts && (host.boolean("udp") || options.sockets.tcp_by_call);
   options.sockets.buffer = static_cast<size_t>(host.integer("buffer"));
-  options.sockets.uses = static_cast<size_t>(host.integer("calls"));
+  options.sockets.max_uses = static_cast<size_t>(host.integer("calls"));
   options.model.merge_ports = options.sockets.merge_ports = host.text("ports") == "merge";
   options.model.tcp_by_call = options.sockets.tcp_by_call;
   options.model.max_flows = static_cast<size_t>(host.integer("max_flows"));

@@ -8,8 +8,8 @@
 
 namespace atalaya::net {
 
-void RecordRing::keep(const void *data, size_t size) {
-  if (size >= sizeof(net_record)) sort(*static_cast<const net_record *>(data));
+void RecordRing::store(const void *data, size_t size) {
+  if (size >= sizeof(net_record)) dispatch(*static_cast<const net_record *>(data));
 }
 
 bool RecordRing::BriefKey::operator==(const BriefKey &with) const {
@@ -23,25 +23,25 @@ size_t RecordRing::BriefHash::operator()(const BriefKey &key) const {
          hash({reinterpret_cast<const char *>(&key.owner), sizeof(key.owner)}) + key.flags;
 }
 
-void RecordRing::sort(const net_record &record) {
+void RecordRing::dispatch(const net_record &record) {
   if (record.kind == NET_CALL) return add_call(record);
   if ((record.flags & (NET_SEEN | NET_REPORTED)) == 0) return add_brief(record);
-  if (kept_.size() < max_kept_)
-    kept_.push_back(record);
+  if (records_.size() < max_entries_)
+    records_.push_back(record);
   else
     ++lost_;
 }
 
-// No walk has reported the connection, so only its sum is needed: in a storm there is room for all. With too many flows, further
-// connections are summed by process.
+// No walk has reported the connection, so it is only added to a sum, which needs no memory per connection. If there are too many
+// sums, further connections are summed by process, without their addresses.
 void RecordRing::add_brief(const net_record &record) {
   BriefKey key{record.owner, record.ends, record.flags};
   if (merge_ports_) ((record.flags & NET_INCOMING) != 0 ? key.ends.remote_port : key.ends.local_port) = 0;
   auto at = briefs_.find(key);
-  if (at == briefs_.end() && briefs_.size() >= max_kept_) {
+  if (at == briefs_.end() && briefs_.size() >= max_entries_) {
     key.ends = {};  // the peer is no longer known
     at = briefs_.find(key);
-    if (at == briefs_.end() && briefs_.size() >= 2 * max_kept_) {
+    if (at == briefs_.end() && briefs_.size() >= 2 * max_entries_) {
       ++lost_;
       return;
     }
@@ -50,7 +50,7 @@ void RecordRing::add_brief(const net_record &record) {
   at->second.add(traffic_of(record.amounts));
 }
 
-// As in the kernel.
+// Makes the same key as bpf/net.bpf.c.
 net_use_key RecordRing::key_of(const net_record &record) const {
   net_use_key key{};
   key.cookie = record.cookie;
@@ -61,23 +61,23 @@ net_use_key RecordRing::key_of(const net_record &record) const {
   return key;
 }
 
-net_use *RecordRing::use_of(const net_record &record) {
+net_use *RecordRing::counters_of(const net_record &record) {
   net_use_key key = key_of(record);
   net_ends ends = record.ends;
   auto at = uses_.find(key);
-  if (at == uses_.end() && uses_.size() >= max_kept_ && record.protocol == IPPROTO_UDP) {
+  if (at == uses_.end() && uses_.size() >= max_entries_ && record.protocol == IPPROTO_UDP) {
     key.port = ends.remote_port = 0;  // the peer is no longer known
     std::memset(key.address, 0, sizeof(key.address));
     std::memset(ends.remote, 0, sizeof(ends.remote));
     at = uses_.find(key);
   }
   if (at != uses_.end()) return &at->second;
-  if (uses_.size() >= 2 * max_kept_) return nullptr;
+  if (uses_.size() >= 2 * max_entries_) return nullptr;
   return &uses_.emplace(key, net_use{record.owner, ends, record.protocol, record.flags, record.peer, 0, 0, 0, 0, 0}).first->second;
 }
 
 void RecordRing::add_call(const net_record &record) {
-  net_use *use = use_of(record);
+  net_use *use = counters_of(record);
   if (use == nullptr) {
     ++lost_;
     return;
@@ -89,22 +89,22 @@ void RecordRing::add_call(const net_record &record) {
 }
 
 void RecordRing::take(const Backend::Take &take, const Backend::OnBrief &on_brief) {
-  taken_.clear();
-  taken_briefs_.clear();
+  drained_records_.clear();
+  drained_briefs_.clear();
   {
     const auto lock = ring_.drain();
-    taken_.swap(kept_);
-    taken_briefs_.swap(briefs_);
+    drained_records_.swap(records_);
+    drained_briefs_.swap(briefs_);
   }
-  for (const net_record &record : taken_) take(record);
-  for (const auto &[key, together] : taken_briefs_) {
-    net_record like{};
-    like.kind = NET_CLOSED;
-    like.flags = key.flags;
-    like.owner = key.owner;
-    like.ends = key.ends;
-    like.protocol = IPPROTO_TCP;
-    on_brief(like, together);
+  for (const net_record &record : drained_records_) take(record);
+  for (const auto &[key, sum] : drained_briefs_) {
+    net_record common{};
+    common.kind = NET_CLOSED;
+    common.flags = key.flags;
+    common.owner = key.owner;
+    common.ends = key.ends;
+    common.protocol = IPPROTO_TCP;
+    on_brief(common, sum);
   }
 }
 

@@ -17,9 +17,9 @@ namespace atalaya::net {
 
 class RecordRing {
  public:
-  // `max_kept`: separate maximum for the records, the sums of brief connections, the pairs of process and socket, and the UDP pairs
-  // with a peer.
-  RecordRing(size_t max_kept, bool merge_ports) : max_kept_(max_kept), merge_ports_(merge_ports) {}
+  // `max_entries`: maximum size of each buffer: records, sums of brief connections, pairs of process and socket, triples with the
+  // UDP peer.
+  RecordRing(size_t max_entries, bool merge_ports) : max_entries_(max_entries), merge_ports_(merge_ports) {}
   bool open(int map) { return ring_.open(map, "net"); }
 
   // Reports the records since the last call, except those of single system calls.
@@ -40,21 +40,21 @@ class RecordRing {
   };
   using Briefs = std::unordered_map<BriefKey, Traffic, BriefHash>;
 
-  void keep(const void *data, size_t size);
-  void sort(const net_record &record);
+  void store(const void *data, size_t size);
+  void dispatch(const net_record &record);
   void add_brief(const net_record &record);
   net_use_key key_of(const net_record &record) const;
   void add_call(const net_record &record);
-  net_use *use_of(const net_record &record);
+  net_use *counters_of(const net_record &record);
 
-  size_t max_kept_;
+  size_t max_entries_;
   bool merge_ports_;
-  std::vector<net_record> kept_, taken_;
-  Briefs briefs_, taken_briefs_;
+  std::vector<net_record> records_, drained_records_;
+  Briefs briefs_, drained_briefs_;
   std::unordered_map<net_use_key, net_use, UseHash, SameUse> uses_;
   uint64_t lost_ = 0;
   bpf::Ring ring_{
-      [this](const void *data, size_t size) { keep(data, size); }};  // destroyed first: its thread fills the members above
+      [this](const void *data, size_t size) { store(data, size); }};  // destroyed first: its thread fills the members above
 };
 
 }  // namespace atalaya::net

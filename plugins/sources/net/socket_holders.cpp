@@ -44,7 +44,7 @@ void SocketHolders::refresh() {
     if (const auto pid = core::number_from<int32_t>(entry->d_name); pid && *pid > 0) add_process(*pid);
 }
 
-// A process that ends meanwhile, or whose files are not readable, holds nothing.
+// Ignores a process that ends meanwhile or whose files are not readable.
 void SocketHolders::add_process(int32_t pid) {
   const std::string path = proc_ + "/" + std::to_string(pid);
   const Folder files(::opendir((path + "/fd").c_str()));

@@ -10,10 +10,10 @@
 namespace atalaya::net {
 namespace {
 
-// Idle windows after which a use is forgotten, also in the kernel.
+// Idle windows after which the counter of a process and socket is deleted, also in the kernel.
 constexpr uint32_t kIdleWindows = 2;
-// A connection without a holder may still send for minutes, and its end is reported. After this number of whole walks without
-// either, the end was lost: the last state change ran where the kernel does not run BPF programs.
+// A connection that no process has open may still send for minutes; then its end is reported. If this number of complete walks
+// passes without either, the end was lost: the last state change ran where the kernel does not run BPF programs.
 constexpr uint32_t kVanishedAfter = 16;
 
 // Counters of sockets are read while they change, and the correction for SYN and FIN varies: they decrease by a few bytes at most.
@@ -21,7 +21,7 @@ uint64_t grown(uint64_t from, uint64_t to) {
   return to > from ? to - from : 0;
 }
 uint32_t grown_mod(uint32_t from, uint32_t to) {
-  const uint32_t growth = to - from;  // they wrap
+  const uint32_t growth = to - from;  // the counters wrap at 2^32
   return growth < 1u << 31 ? growth : 0;
 }
 
@@ -91,17 +91,17 @@ void NetProcess::add(const NetProcess &more) {
 
 SocketModel::SocketModel(const ModelOptions &options) : options_(options), flows_(options.max_flows) {}
 
-void SocketModel::begin(bool baseline, bool whole) {
+void SocketModel::begin(bool baseline, bool complete) {
   baseline_ = baseline;
-  whole_ = whole;
+  complete_ = complete;
   ++walk_;
-  if (whole) {
-    ++wholes_;
+  if (complete) {
+    ++complete_walks_;
     listening_.clear();
   }
   flows_.clear();
   lost_ = vanished_count_ = 0;
-  shown_.clear();
+  window_processes_.clear();
   std::erase_if(processes_, [](const auto &entry) { return entry.second.connections == 0; });
   for (auto &[key, process] : processes_) {
     const NetProcess before = process;
@@ -119,7 +119,7 @@ void SocketModel::add(const net_record &record) {
 }
 
 void SocketModel::open(const net_record &record) {
-  recall(record.cookie);
+  restore_vanished(record.cookie);
   const auto [at, fresh] = sockets_.try_emplace(record.cookie);
   Socket &socket = at->second;
   const Owner holder(record.owner);
@@ -129,7 +129,7 @@ void SocketModel::open(const net_record &record) {
   if (forgotten) ++lost_;
   if (forgotten) socket.counted = true;
   if (forgotten || (fresh && (record.flags & NET_START_SEEN) == 0)) socket.last = record.amounts;
-  socket.last_complete_walk = wholes_;
+  socket.last_complete_walk = complete_walks_;
   if (socket.walk != walk_) {
     socket.walk = walk_;
     socket.now = record.amounts;
@@ -137,19 +137,19 @@ void SocketModel::open(const net_record &record) {
     touched_.push_back(&socket);
     return;
   }
-  // Of several holders, the previous owner keeps it, else the first one gets it.
+  // If several processes have the socket open, the previous owner keeps it, else the first process gets it.
   socket.now = largest(socket.now, record.amounts);
   if (holder.same_process(socket.owner)) socket.candidate = holder;
 }
 
 void SocketModel::end_walk() {
-  for (Socket *socket : touched_) settle(*socket);
+  for (Socket *socket : touched_) count_socket(*socket);
   touched_.clear();
 }
 
-void SocketModel::settle(Socket &socket) {
+void SocketModel::count_socket(Socket &socket) {
   const bool fresh = !std::exchange(socket.counted, true);
-  own(socket, socket.candidate);
+  assign_owner(socket, socket.candidate);
   const Traffic moved = growth_of(socket.last, socket.now);
   socket.last = largest(socket.last, socket.now);
   if (!socket.direction) socket.direction = direction_of(socket.ends, socket.flags);
@@ -161,32 +161,32 @@ void SocketModel::settle(Socket &socket) {
   count(socket.owner, socket.ends, *socket.direction, moved);
 }
 
-void SocketModel::own(Socket &socket, const Owner &owner) {
+void SocketModel::assign_owner(Socket &socket, const Owner &owner) {
   if (socket.owned && socket.owner.same_process(owner)) {
-    socket.owner = owner;  // it may have another name now
+    socket.owner = owner;  // the name may have changed
     process_of(owner).owner = owner;
     return;
   }
-  disown(socket);
+  remove_owner(socket);
   socket.owner = owner;
   socket.owned = true;
   ++process_of(owner).connections;
 }
 
-void SocketModel::disown(Socket &socket) {
+void SocketModel::remove_owner(Socket &socket) {
   if (std::exchange(socket.owned, false)) --process_of(socket.owner).connections;
 }
 
 void SocketModel::closed(const net_record &record) {
-  recall(record.cookie);
+  restore_vanished(record.cookie);
   const auto at = sockets_.find(record.cookie);
   if (at == sockets_.end()) {
-    // Traffic that was reported before must not be counted again.
+    // The traffic before this record was reported, but the last reading is lost: the difference is unknown.
     if ((record.flags & NET_REPORTED) != 0) ++lost_;
     if ((record.flags & NET_REPORTED) == 0 && (record.flags & NET_START_SEEN) != 0) add_brief(record, traffic_of(record.amounts));
     return;
   }
-  disown(at->second);
+  remove_owner(at->second);
   const net_amounts from = at->second.last;
   const Direction direction = at->second.direction.value_or(direction_of(record.ends, record.flags));
   sockets_.erase(at);
@@ -194,17 +194,17 @@ void SocketModel::closed(const net_record &record) {
   count(Owner(record.owner), record.ends, direction, growth_of(from, largest(from, record.amounts)));
 }
 
-void SocketModel::add_brief(const net_record &like, const Traffic &together) {
+void SocketModel::add_brief(const net_record &common, const Traffic &sum) {
   if (baseline_) return;
-  const Owner owner(like.owner);
+  const Owner owner(common.owner);
   NetProcess &process = process_of(owner);
   process.tcp = true;
-  if ((like.flags & NET_ESTABLISHED) == 0) {
-    if ((like.flags & NET_OUTGOING) != 0) process.failures += together.connections;
+  if ((common.flags & NET_ESTABLISHED) == 0) {
+    if ((common.flags & NET_OUTGOING) != 0) process.failures += sum.connections;
     return;
   }
-  ((like.flags & NET_INCOMING) != 0 ? process.accepts : process.connects) += together.connections;
-  count(owner, like.ends, direction_of(like.ends, like.flags), together);
+  ((common.flags & NET_INCOMING) != 0 ? process.accepts : process.connects) += sum.connections;
+  count(owner, common.ends, direction_of(common.ends, common.flags), sum);
 }
 
 void SocketModel::count(const Owner &owner, const net_ends &ends, Direction direction, const Traffic &all) {
@@ -226,7 +226,7 @@ void SocketModel::count(const Owner &owner, const net_ends &ends, Direction dire
     flows_.add(key_of(owner, ends, Protocol::tcp, direction), moved);
 }
 
-bool SocketModel::use(const net_use_key &key, const net_use &use, bool gone) {
+bool SocketModel::use(const net_use_key &key, const net_use &use, bool is_last) {
   Use &last = uses_[key];
   Traffic moved;
   moved.in_bytes = grown(last.in_bytes, use.in_bytes);
@@ -236,14 +236,14 @@ bool SocketModel::use(const net_use_key &key, const net_use &use, bool gone) {
   const bool idle = last.idle_windows >= kIdleWindows;
   const uint32_t windows = last.idle_windows;
   last = {use.in_bytes, use.out_bytes, use.in_calls, use.out_calls, windows};
-  if (gone) uses_.erase(key);
+  if (is_last) uses_.erase(key);
   if (baseline_) return idle;
 
   const Protocol protocol = protocol_of(use);
   NetProcess &process = process_of(Owner(use.owner));
   has(process, protocol) = true;
   if (in_calls + out_calls == 0) return idle;
-  if (protocol != Protocol::tcp) {  // of TCP the sockets count segments; a datagram is a call
+  if (protocol != Protocol::tcp) {  // for TCP the sockets count segments; otherwise a call is a packet
     moved.in_packets = in_calls;
     moved.out_packets = out_calls;
     moved.connections = 1;
@@ -273,7 +273,7 @@ FlowKey SocketModel::key_of(const Owner &owner, const net_ends &ends, Protocol p
   key.owner = owner;
   key.protocol = protocol;
   key.direction = direction;
-  if (protocol == Protocol::local) return key;  // has none
+  if (protocol == Protocol::local) return key;  // Unix sockets have no addresses
   key.ends = ends;
   if (options_.merge_ports) (direction == Direction::in ? key.ends.remote_port : key.ends.local_port) = 0;
   return key;
@@ -286,21 +286,21 @@ NetProcess &SocketModel::process_of(const Owner &owner) {
 }
 
 void SocketModel::end() {
-  if (whole_) close_vanished();
+  if (complete_) close_vanished();
   for (const auto &[key, process] : processes_)
-    if (process.tcp || process.udp || process.local) shown_.push_back(&process);
-  std::sort(shown_.begin(), shown_.end(), [](const NetProcess *a, const NetProcess *b) {
+    if (process.tcp || process.udp || process.local) window_processes_.push_back(&process);
+  std::sort(window_processes_.begin(), window_processes_.end(), [](const NetProcess *a, const NetProcess *b) {
     return a->owner.pid != b->owner.pid ? a->owner.pid < b->owner.pid : a->owner.start_ns < b->owner.start_ns;
   });
 }
 
-// A whole walk reports each socket that a process holds.
+// Closes the sockets that no complete walk has reported for kVanishedAfter walks.
 void SocketModel::close_vanished() {
   for (auto at = sockets_.begin(); at != sockets_.end();) {
     const auto here = at++;
-    const uint32_t missed = wholes_ - here->second.last_complete_walk;
+    const uint32_t missed = complete_walks_ - here->second.last_complete_walk;
     if (missed == 0) continue;
-    disown(here->second);
+    remove_owner(here->second);
     if (missed < kVanishedAfter) continue;
     ++vanished_count_;
     keep_vanished(sockets_.extract(here));
@@ -310,12 +310,12 @@ void SocketModel::close_vanished() {
 void SocketModel::keep_vanished(Sockets::node_type node) {
   vanished_order_.push_back(node.key());
   vanished_.insert(std::move(node));
-  if (vanished_order_.size() <= options_.vanished) return;
+  if (vanished_order_.size() <= options_.max_vanished) return;
   vanished_.erase(vanished_order_.front());
   vanished_order_.pop_front();
 }
 
-void SocketModel::recall(uint64_t cookie) {
+void SocketModel::restore_vanished(uint64_t cookie) {
   if (vanished_.empty()) return;
   if (auto node = vanished_.extract(cookie)) sockets_.insert(std::move(node));
 }

@@ -26,7 +26,7 @@ namespace {
 
 // Kernel modules are loaded and unloaded.
 constexpr int64_t kKernelSymbolsEvery = 600'000'000'000;
-// For the names of tasks that started just before the end of the window.
+// Maximum wait for the names of tasks that started just before the end of the window.
 constexpr int64_t kNamesWithin = 200'000'000;
 
 double percent(int64_t part_ns, int64_t whole_ns) {
@@ -122,7 +122,7 @@ void Collector::open_sampler() {
     if (options_.backend == "bpf" || options_.sampler.off_cpu) throw Failure(Code::unsupported, "backend bpf: " + reason);
     host_.log(Level::info, "BPF is unavailable; stacks are read sample by sample: " + reason);
   }
-  if (options_.sampler.dwarf && !options_.sampler.choose)
+  if (options_.sampler.dwarf && !options_.sampler.dwarf_if_needed)
     host_.log(Level::warning, "unwind = \"dwarf\" requires BPF; using frame pointers");
   options_.sampler.dwarf = false;
   if (std::exchange(options_.sampler.burst_ns, 0) > 0) host_.log(Level::warning, "wakers requires BPF; no bursts are recorded");
@@ -140,7 +140,7 @@ void Collector::pump() {
 // Running out of memory for one process does not end the agent.
 void Collector::pump_once() {
   try {
-    sampler_->pump(stop_.get(), [this](const ProcessId &id, bool again) { processes_.see(id, again); });
+    sampler_->pump(stop_.get(), [this](const ProcessId &id, bool again) { processes_.read_sampled(id, again); });
     if (namer_) namer_->add(sampler_->collect_renames());
   } catch (const std::exception &error) {
     if (!std::exchange(pump_failed_, true))
@@ -164,7 +164,7 @@ void Collector::collect(const Window &window, Batch &batch) {
   jvm_.next_window();
   if (options_.kernel && !baseline) refresh_kernel_symbols(window.monotonic_ns);
   if (namer_) {
-    namer_->settle(kNamesWithin);
+    namer_->wait_for_names(kNamesWithin);
     // The waits of a burst are read when it has ended.
     namer_->next_window(window.monotonic_ns - window.duration_ns - options_.sampler.burst_ns);
   }
@@ -204,7 +204,7 @@ void Collector::refresh_kernel_symbols(int64_t now_ns) {
   kernel_read_ns_ = now_ns;
   read_kernel_symbols();
   ::malloc_trim(0);  // the text took several MiB
-  folder_.use(&*kernel_);
+  folder_.set_kernel_symbols(&*kernel_);
   if (kernel_->empty())
     host_.log(Level::info, "no names of kernel functions: the kernel hides their addresses; run as root or grant CAP_SYSLOG");
 }
@@ -216,7 +216,7 @@ bool Collector::is_wanted(const StackCount &stack, const Process *process) const
                                                         : options_.cgroups.matches_absent();
 }
 
-// Nothing: an option excludes it. Maps are read, and perf maps requested, only for selected processes.
+// Returns nothing if an option excludes the process. Reads maps, and requests perf maps, only for selected processes.
 std::optional<Process *> Collector::admit(const StackCount &stack, uint64_t &filtered) {
   const bool named = options_.processes.empty() || options_.processes.matches(stack.comm);
   Process *process = named ? processes_.find(stack.process) : nullptr;
@@ -248,12 +248,12 @@ void Collector::take_wait(const StackCount &stack, const Waker &waker) {
 
 std::string Collector::fold_owner(const StackCount &stack, const Waker &waker, std::string_view reason) {
   folder_.fold({.off_cpu = true, .kernel = waker.kernel}, nullptr, waker_text_);
-  const Ended ended{.queued = stack.queued, .has_ended = waker.has_ended, .reason = reason, .by = waker_text_};
-  if (!waker.user.empty() && is_by_thread(ended, waker)) append_waker(waker);
+  const WaitEnd ended{.queued = stack.queued, .has_ended = waker.has_ended, .reason = reason, .waker_stack = waker_text_};
+  if (!waker.user.empty() && is_ended_by_thread(ended, waker)) append_waker(waker);
   return owner_of(ended, waker);
 }
 
-// The code that ended the wait, below the code that waited: its innermost function is next to the end of the wait.
+// Appends the waker's stack below the stack that waited, reversed: its innermost function is next to the end of the wait.
 void Collector::append_waker(const Waker &waker) {
   const Process *process = processes_.find(waker.process);
   std::string code;
@@ -273,9 +273,9 @@ bool Collector::fold(const StackCount &stack, const Process *process) {
     text_ = kQueued;
     return true;
   }
-  const bool is_whole = folder_.fold(stack, process == nullptr ? nullptr : &process->memory, text_);
+  const bool is_complete = folder_.fold(stack, process == nullptr ? nullptr : &process->memory, text_);
   if (stack.queued) text_.append(";").append(kQueued);
-  return is_whole;
+  return is_complete;
 }
 
 std::string_view Collector::reason_of_text(const StackCount &stack) const {
@@ -293,7 +293,7 @@ Collector::Group &Collector::group_of(const StackCount &stack, const Process *pr
   return group;
 }
 
-// A thread in a process that runs a task as a whole has the process's.
+// In a process that runs one task, such as a MapReduce attempt, all threads have the task of the process.
 tasks::TaskTags Collector::task_of(const StackCount &stack, const Process *process) {
   tasks::TaskTags of_process;
   if (process != nullptr) of_process = process->task;

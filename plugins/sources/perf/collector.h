@@ -53,8 +53,8 @@ class Collector {
   struct Sum {
     uint64_t count = 0, ns = 0;
   };
-  // Identity of the stacks that are summed. A process keeps it over an exec; two processes with the same pid in one window share
-  // it.
+  // Identity of the stacks that are summed. It does not change on exec; two processes with the same pid in one window have
+  // the same.
   struct GroupId {
     int32_t pid = 0;
     std::string comm;

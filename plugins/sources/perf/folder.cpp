@@ -69,7 +69,7 @@ void append_frame(std::string_view name, std::string &out) {
   }
 }
 
-// Programs choose their names: none may look like a frame of another class, or like a placeholder in brackets.
+// Escapes names, which programs choose: no name may look like a frame of another class, or like a placeholder in brackets.
 void append_name(std::string_view name, std::string &out) {
   const size_t begin = out.size();
   append_frame(name, out);

@@ -21,11 +21,11 @@ class Folder {
   Folder(symbols::ElfFiles &files, bool kernel, bool modules = false) : files_(files), kernel_(kernel), modules_(modules) {}
 
   // Sets the symbols of kernel frames. Default: none, kernel frames are `[kernel]_[k]`.
-  void use(const symbols::KernelSymbols *symbols) { kernel_symbols_ = symbols; }
+  void set_kernel_symbols(const symbols::KernelSymbols *symbols) { kernel_symbols_ = symbols; }
 
   // Folds a stack. Returns false if the stack does not reach the thread's first function; the text is then marked as incomplete.
   bool fold(const StackCount &stack, const symbols::ProcessMemory *memory, std::string &out);
-  // Number of frames since the last call, and of those without a symbol name.
+  // Numbers of frames since the last call: all, and those without a symbol name.
   struct Frames {
     uint64_t all = 0, unnamed = 0;
   };

@@ -29,7 +29,7 @@ int64_t burst_of(const Host &host) {
 }
 
 Options options_of(const Host &host) {
-  const std::shared_ptr<tasks::TaskNames> tasks = tasks::read_names(host);
+  const std::shared_ptr<tasks::TaskNames> tasks = tasks::read_task_names(host);
   const std::vector<probes::Region> regions = regions_of(host);
   const std::string profile = host.text("profile");
   const std::vector<std::string> tags = host.texts("tags");
@@ -41,7 +41,7 @@ Options options_of(const Host &host) {
                       .min_wait_ns = host.integer("min_wait"),
                       .max_stacks = static_cast<uint32_t>(host.integer("max_stacks")),
                       .dwarf = host.text("unwind") != "fp",
-                      .choose = host.text("unwind") == "auto",
+                      .dwarf_if_needed = host.text("unwind") == "auto",
                       .dwarf_processes = io::read_patterns(host, "unwind_processes"),
                       .dwarf_memory = static_cast<size_t>(host.integer("symbol_memory")),
                       .run_queue = host.boolean("run_queue"),

@@ -51,11 +51,11 @@ bool ReadLimit::allows(const ProcessId &id, bool again, int64_t now_ns) {
   return bytes_ < kBytes && read_.size() < (again ? kProcesses : kNew) && read_.insert(id).second;
 }
 
-void Processes::see(const ProcessId &id, bool again) {
+void Processes::read_sampled(const ProcessId &id, bool again) {
   if (!limit_.allows(id, again, core::monotonic())) return;
   auto process = read(id);
   if (!process) return;
-  limit_.took(process->bytes());
+  limit_.add_bytes(process->bytes());
   const std::lock_guard lock(mutex_);
   if (fresh_.size() >= kMaxFresh || fresh_bytes_ + process->bytes() > max_bytes_) return;
   fresh_bytes_ += process->bytes();
@@ -79,7 +79,7 @@ void Processes::next_window() {
   }
 }
 
-// The later reading wins. Stacks of this window may still be of what the earlier one found.
+// Replaces an earlier reading, whose mappings become the previous mappings for stacks that were sampled before.
 void Processes::keep(const ProcessId &id, std::unique_ptr<Process> process) {
   process->used = window_;
   std::unique_ptr<Process> &known = known_[id];
@@ -90,11 +90,11 @@ void Processes::keep(const ProcessId &id, std::unique_ptr<Process> process) {
   }
   known = std::move(process);
   bytes_ += known->bytes();
-  make_room(known.get());
+  evict_for(known.get());
 }
 
-// Removes the least recently sampled.
-void Processes::make_room(const Process *wanted) {
+// Removes the least recently sampled processes.
+void Processes::evict_for(const Process *wanted) {
   while (known_.size() > 1 && (known_.size() > kMaxKnown || bytes_ > max_bytes_)) {
     auto oldest = known_.end();
     for (auto it = known_.begin(); it != known_.end(); ++it)
@@ -129,7 +129,7 @@ void Processes::refresh(const ProcessId &id, Process &process) {
     process.runtime = runtime_of(process.memory.maps().mappings());
   }
   bytes_ += process.bytes();
-  make_room(&process);
+  evict_for(&process);
 }
 
 }  // namespace atalaya::perf

@@ -30,14 +30,14 @@ struct Process {
   size_t bytes() const { return sizeof(Process) + memory.bytes() + cgroup.capacity(); }
 };
 
-// Limits the immediate reads per second: number of processes, of new processes, and bytes of maps and names.
+// Limits the immediate reads in a second: the number of processes, the number of new processes, and the bytes of maps and names.
 class ReadLimit {
  public:
   static constexpr size_t kProcesses = 50, kNew = 10, kBytes = size_t{32} << 20;
 
-  // Returns true if the process may be read now; maximum one read per process and second. The caller adds the size with `took`.
+  // Returns true if the process may be read now; maximum one read per process and second. The caller adds the size with add_bytes.
   bool allows(const ProcessId &id, bool again, int64_t now_ns);
-  void took(size_t bytes) { bytes_ += bytes; }
+  void add_bytes(size_t bytes) { bytes_ += bytes; }
 
  private:
   std::set<ProcessId> read_;
@@ -51,9 +51,9 @@ class Processes {
   Processes(size_t max_bytes, jvm::PerfMapRefresh *jvm, bool with_tasks = false)
       : max_bytes_(max_bytes), jvm_(jvm), with_tasks_(with_tasks) {}
 
-  // Reads a new process; called on one other thread. ReadLimit prefers processes that are sampled a second time, because most new
-  // ones are short-lived.
-  void see(const ProcessId &id, bool again);
+  // Reads a process that was sampled for the first time or, if `again`, a second time; called on one other thread. ReadLimit allows
+  // more of the latter, because most new processes are short-lived.
+  void read_sampled(const ProcessId &id, bool again);
 
   // The methods below are called on one thread.
   void next_window();
@@ -66,7 +66,7 @@ class Processes {
  private:
   std::unique_ptr<Process> read(const ProcessId &id) const;
   void keep(const ProcessId &id, std::unique_ptr<Process> process);
-  void make_room(const Process *wanted);
+  void evict_for(const Process *wanted);
 
   size_t max_bytes_, bytes_ = 0;
   jvm::PerfMapRefresh *jvm_;
@@ -78,7 +78,7 @@ class Processes {
   std::vector<std::pair<ProcessId, std::unique_ptr<Process>>> fresh_;
   size_t fresh_bytes_ = 0;
 
-  ReadLimit limit_;  // used by `see` only
+  ReadLimit limit_;  // used by `read_sampled` only
 };
 
 }  // namespace atalaya::perf

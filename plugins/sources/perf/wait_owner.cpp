@@ -12,7 +12,7 @@ namespace {
 enum class Cause : uint8_t { unknown, thread, timer, disk, network, interrupt };
 using WakerFunction = std::pair<std::string_view, Cause>;
 
-// WakerFunctions of the kernel (5.10 to 6.18) that lead to the end of a wait; sorted by name.
+// Kernel functions (Linux 5.10 to 6.18) that lead to the end of a wait; sorted by name.
 constexpr std::array kWakers = std::to_array<WakerFunction>({
     {"__do_softirq", Cause::interrupt},                // kernel/softirq.c
     {"__irq_exit_rcu", Cause::interrupt},              // kernel/softirq.c
@@ -57,9 +57,9 @@ Cause cause_of_function(std::string_view name) {
 }
 
 // The innermost known function decides.
-Cause cause_of(const Ended &ended, const Waker &waker) {
+Cause cause_of(const WaitEnd &ended, const Waker &waker) {
   bool has_names = false;
-  for (std::string_view rest = ended.by; !rest.empty();) {
+  for (std::string_view rest = ended.waker_stack; !rest.empty();) {
     const size_t begin = rest.rfind(';') + 1;  // npos + 1 is 0
     const std::string_view name = name_of(rest.substr(begin));
     rest = rest.substr(0, begin == 0 ? 0 : begin - 1);
@@ -70,7 +70,8 @@ Cause cause_of(const Ended &ended, const Waker &waker) {
   return waker.thread == 0 ? Cause::interrupt : Cause::thread;
 }
 
-// The journal of a file system writes for the thread: "jbd2/vda-8".
+// Returns the disk: that of a finished request, or that of a journal thread, such as "jbd2/vda-8", which writes for the file
+// system.
 std::string disk_of(const Waker &waker) {
   constexpr std::string_view kJournal = "jbd2/";
   std::string_view name = waker.disk;
@@ -88,7 +89,7 @@ std::string thread_of(const Waker &waker) {
   return is_first ? process : std::string(waker.thread_name) + " of " + process;
 }
 
-// Local sockets have no address: the thread that runs has sent.
+// Returns the peer of a socket. Local sockets have no address; their peer is the running thread.
 std::string peer_of(const Waker &waker) {
   if (waker.remote.empty()) return waker.thread == 0 ? "network" : thread_of(waker);
   const std::string port = std::to_string(waker.port);
@@ -103,18 +104,18 @@ bool is_readable(std::string_view by) {
 
 }  // namespace
 
-std::string owner_of(const Ended &ended, const Waker &waker) {
+std::string owner_of(const WaitEnd &ended, const Waker &waker) {
   if (ended.queued) return "a CPU";
   if (!ended.has_ended) return "unknown";
   const Cause cause = cause_of(ended, waker);
   if (cause == Cause::timer) return "a timer";
   if (cause == Cause::disk || (cause != Cause::unknown && ended.reason == "disk")) return disk_of(waker);
-  if (cause == Cause::network) return is_readable(ended.by) ? peer_of(waker) : "network";
+  if (cause == Cause::network) return is_readable(ended.waker_stack) ? peer_of(waker) : "network";
   if (cause == Cause::interrupt) return "an interrupt";
   return cause == Cause::thread ? thread_of(waker) : "unknown";
 }
 
-bool is_by_thread(const Ended &ended, const Waker &waker) {
+bool is_ended_by_thread(const WaitEnd &ended, const Waker &waker) {
   return !ended.queued && ended.has_ended && ended.reason != "disk" && cause_of(ended, waker) == Cause::thread;
 }
 

@@ -11,10 +11,10 @@ namespace {
 
 using Function = std::pair<std::string_view, std::string_view>;
 
-// Functions of the kernel (5.10 to 6.18) that wait, or that call those; sorted by name. Functions of general use, such as
+// Kernel functions (Linux 5.10 to 6.18) that wait, and callers of them; sorted by name. Functions of general use, such as
 // wait_woken and io_uring's, are missing: their callers decide. Compilers may inline one of a chain, so several of it are listed.
 constexpr std::array kFunctions = std::to_array<Function>({
-    {"__futex_wait", "futex"},                   // kernel/futex/waitwake.c
+    {"__futex_wait", "futex"},                  // kernel/futex/waitwake.c
     {"__inet_stream_connect", "network"},       // net/ipv4/af_inet.c
     {"__io_schedule", "disk"},                  // kernel/sched
     {"__mutex_lock", "kernel lock"},            // kernel/locking/mutex.c
@@ -31,7 +31,7 @@ constexpr std::array kFunctions = std::to_array<Function>({
     {"common_nsleep", "sleep"},                 // kernel/time/posix-timers.c
     {"do_epoll_wait", "poll"},                  // fs/eventpoll.c
     {"do_freezer_trap", "stopped"},             // kernel/signal.c
-    {"do_futex", "futex"},                       // kernel/futex
+    {"do_futex", "futex"},                      // kernel/futex
     {"do_nanosleep", "sleep"},                  // kernel/time/hrtimer.c
     {"do_poll", "poll"},                        // fs/select.c
     {"do_select", "poll"},                      // fs/select.c
@@ -42,10 +42,10 @@ constexpr std::array kFunctions = std::to_array<Function>({
     {"do_wait", "child"},                       // kernel/exit.c
     {"ep_poll", "poll"},                        // fs/eventpoll.c
     {"folio_wait_bit_common", "disk"},          // mm/filemap.c
-    {"futex_wait", "futex"},                     // kernel/futex
-    {"futex_wait_multiple", "futex"},            // kernel/futex/waitwake.c
-    {"futex_wait_queue", "futex"},               // kernel/futex/waitwake.c
-    {"futex_wait_queue_me", "futex"},            // kernel/futex.c, before 5.16
+    {"futex_wait", "futex"},                    // kernel/futex
+    {"futex_wait_multiple", "futex"},           // kernel/futex/waitwake.c
+    {"futex_wait_queue", "futex"},              // kernel/futex/waitwake.c
+    {"futex_wait_queue_me", "futex"},           // kernel/futex.c, before 5.16
     {"hrtimer_nanosleep", "sleep"},             // kernel/time/hrtimer.c
     {"inet_csk_accept", "network"},             // net/ipv4/inet_connection_sock.c
     {"inet_stream_connect", "network"},         // net/ipv4/af_inet.c
@@ -100,8 +100,8 @@ std::string_view reason_of_function(std::string_view frame) {
   return found != kFunctions.end() && found->first == name ? found->second : std::string_view();
 }
 
-// Threads of a JVM wait in the same functions of the kernel for all reasons: at a safepoint for a collection or another operation of
-// the JVM, and to sleep.
+// Threads of a JVM wait in the same functions of the kernel for all reasons: at a safepoint for a collection or another operation
+// of the JVM, and to sleep.
 std::string_view reason_of_jvm(std::string_view frame) {
   if (frame.starts_with("SafepointSynchronize::block") || frame.starts_with("SafepointMechanism::")) return "safepoint";
   return frame == "JVM_Sleep" || frame.starts_with("JVM_Sleep_[") ? "sleep" : std::string_view();

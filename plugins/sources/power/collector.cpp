@@ -36,7 +36,7 @@ Collector::Collector(Host host, Options options, std::unique_ptr<Msr> msr, std::
       cpu_watch_(options_.root),
       msr_(msr ? std::move(msr) : std::make_unique<DeviceMsr>(tree_)),
       ipmi_(std::move(ipmi)),
-      own_ipmi_(ipmi_ == nullptr),
+      opens_ipmi_(ipmi_ == nullptr),
       cpu_states_(tree_, {options_.cstates, options_.interrupts}),
       msr_states_(*msr_),
       sensors_(tree_) {}
@@ -86,7 +86,7 @@ void Collector::log_missing_parts() {
 }
 
 void Collector::open_ipmi() {
-  if (own_ipmi_) {
+  if (opens_ipmi_) {
     auto device = std::make_unique<DeviceIpmi>();
     if (const core::Status opened = device->open(tree_); !opened)
       return log_missing("no power by IPMI: " + opened.error(), Level::debug);
@@ -183,8 +183,8 @@ void Collector::emit_energy(const std::vector<std::optional<Energy>> &energy) {
   if (all_packages) power_.packages = packages;
 }
 
-// Emits the first meter with a value; a model only without any meter. When a meter has no value in a window, the next one covers a
-// different part of the host: the tag separates them.
+// Emits the first meter with a value; the model only if there is no meter. Meters cover different parts of the host, so the tag
+// `meter` separates their series.
 void Collector::emit_power() {
   const std::pair<const char *, std::optional<double>> measured[] = {{"ipmi", power_.ipmi},
                                                                      {"meter", power_.meter},

@@ -64,11 +64,11 @@ class Collector {
   procfs::CpuWatch cpu_watch_;
   std::unique_ptr<Msr> msr_;
   std::unique_ptr<Ipmi> ipmi_;
-  bool own_ipmi_;  // false: the test passed it
+  bool opens_ipmi_;  // false: a test passed the controller
   bool ipmi_works_ = false;
   std::unique_ptr<EnergyMeter> meter_;
   bool stopped_logged_ = false;
-  std::unique_ptr<BusyTime> busy_;  // for the model
+  std::unique_ptr<BusyTime> busy_;  // input of the power model
   CpuStates cpu_states_;
   MsrStates msr_states_;
   bool msr_works_ = false;

@@ -24,7 +24,7 @@ core::Status DeviceIpmi::open(const procfs::Tree &tree) {
   return core::Done{};
 }
 
-std::optional<std::vector<uint8_t>> DeviceIpmi::ask(uint8_t function, uint8_t command, std::span<uint8_t> data) {
+std::optional<std::vector<uint8_t>> DeviceIpmi::request(uint8_t function, uint8_t command, std::span<uint8_t> data) {
   ipmi_system_interface_addr address{};
   address.addr_type = IPMI_SYSTEM_INTERFACE_ADDR_TYPE;
   address.channel = IPMI_BMC_CHANNEL;
@@ -63,7 +63,7 @@ std::optional<double> parse_power_reading(std::span<const uint8_t> answer) {
 
 std::optional<double> read_power(Ipmi &ipmi) {
   std::array<uint8_t, 4> question{kDcmi, kSystemPower, 0, 0};
-  const auto answer = ipmi.ask(kGroupExtension, kGetPowerReading, question);
+  const auto answer = ipmi.request(kGroupExtension, kGetPowerReading, question);
   return answer ? parse_power_reading(*answer) : std::nullopt;
 }
 

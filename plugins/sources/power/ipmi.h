@@ -20,14 +20,14 @@ class Ipmi {
  public:
   virtual ~Ipmi() = default;
   // Sends a request and returns the response, whose first byte is the completion code; absent if there is no response.
-  virtual std::optional<std::vector<uint8_t>> ask(uint8_t function, uint8_t command, std::span<uint8_t> data) = 0;
+  virtual std::optional<std::vector<uint8_t>> request(uint8_t function, uint8_t command, std::span<uint8_t> data) = 0;
 };
 
 // The device /dev/ipmi0 (kernel module ipmi_devintf).
 class DeviceIpmi final : public Ipmi {
  public:
   core::Status open(const procfs::Tree &tree);
-  std::optional<std::vector<uint8_t>> ask(uint8_t function, uint8_t command, std::span<uint8_t> data) override;
+  std::optional<std::vector<uint8_t>> request(uint8_t function, uint8_t command, std::span<uint8_t> data) override;
 
  private:
   core::Descriptor device_;

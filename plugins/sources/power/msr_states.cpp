@@ -26,9 +26,9 @@ std::optional<double> quotient(std::optional<double> part, std::optional<double>
 }
 
 // Degrees below the maximum from a thermal status, if marked as valid.
-std::optional<double> celsius(std::optional<uint64_t> status, std::optional<int64_t> hottest, bool always_valid) {
-  if (!status || !hottest || (!always_valid && bits(*status, 31, 31) == 0)) return std::nullopt;
-  return static_cast<double>(*hottest) - static_cast<double>(bits(*status, 16, 22));
+std::optional<double> celsius(std::optional<uint64_t> status, std::optional<int64_t> max_celsius, bool always_valid) {
+  if (!status || !max_celsius || (!always_valid && bits(*status, 31, 31) == 0)) return std::nullopt;
+  return static_cast<double>(*max_celsius) - static_cast<double>(bits(*status, 16, 22));
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ bool MsrStates::follow(const std::vector<procfs::Cpu> &cpus, const CpuModel &mod
   for (CpuState &state : cpus_) known.emplace(state.cpu.number, state);
   cpus_.clear();
   intel_ = model.vendor == Vendor::intel;
-  seconds_of_throttling_ = 0;
+  throttle_unit_s_ = 0;
   if (model.vendor == Vendor::other) return false;
   for (const procfs::Cpu &cpu : cpus) {
     if (!msr_.read(cpu.number, kTsc)) continue;
@@ -46,11 +46,12 @@ bool MsrStates::follow(const std::vector<procfs::Cpu> &cpus, const CpuModel &mod
     state.cpu = cpu;
     if (!cpu.first_of_package) state.package.forget();
     if (const auto target = intel_ ? msr_.read(cpu.number, kTemperatureTarget) : std::nullopt)
-      if (const uint64_t hottest = bits(*target, 16, 23); hottest > 0) state.hottest = static_cast<int64_t>(hottest);
+      if (const uint64_t max_celsius = bits(*target, 16, 23); max_celsius > 0)
+        state.max_celsius = static_cast<int64_t>(max_celsius);
     cpus_.push_back(state);
   }
   if (intel_ && !cpus_.empty())
-    if (const auto unit = msr_.read(cpus_.front().cpu.number, kRaplUnit)) seconds_of_throttling_ = rapl_units(*unit, model).seconds;
+    if (const auto unit = msr_.read(cpus_.front().cpu.number, kRaplUnit)) throttle_unit_s_ = rapl_units(*unit, model).seconds;
   return !cpus_.empty();
 }
 
@@ -141,10 +142,10 @@ void MsrStates::emit_package(const procfs::Cpu &cpu, const procfs::Readings<Pack
   values.set("sys.cpu.package.c0.any", percent(package.increase(&P::c0_any), tsc));
   values.set("sys.cpu.package.c0.graphics", percent(package.increase(&P::c0_graphics), tsc));
   values.set("sys.cpu.package.c0.both", percent(package.increase(&P::c0_both), tsc));
-  if (seconds_of_throttling_ > 0) {
+  if (throttle_unit_s_ > 0) {
     const auto throttled = package.increase(&P::throttled), memory = package.increase(&P::memory_throttled);
-    if (throttled) values.set("sys.cpu.throttled", percent(*throttled * seconds_of_throttling_, package.seconds()));
-    if (memory) values.set("sys.mem.throttled", percent(*memory * seconds_of_throttling_, package.seconds()));
+    if (throttled) values.set("sys.cpu.throttled", percent(*throttled * throttle_unit_s_, package.seconds()));
+    if (memory) values.set("sys.mem.throttled", percent(*memory * throttle_unit_s_, package.seconds()));
   }
   out.package(cpu.package);
   struct Named {
@@ -161,11 +162,11 @@ void MsrStates::emit_package(const procfs::Cpu &cpu, const procfs::Readings<Pack
 
 void MsrStates::emit_temperatures(const CpuState &state, Output &out) {
   if (state.cpu.first_of_core) {
-    out.values().set("sys.cpu.temp", celsius(msr_.read(state.cpu.number, kThermalStatus), state.hottest, false));
+    out.values().set("sys.cpu.temp", celsius(msr_.read(state.cpu.number, kThermalStatus), state.max_celsius, false));
     out.core(state.cpu.number);
   }
   if (!state.cpu.first_of_package) return;
-  out.values().set("sys.cpu.temp", celsius(msr_.read(state.cpu.number, kPackageThermalStatus), state.hottest, true));
+  out.values().set("sys.cpu.temp", celsius(msr_.read(state.cpu.number, kPackageThermalStatus), state.max_celsius, true));
   out.package(state.cpu.package);
 }
 

@@ -36,7 +36,7 @@ class MsrStates {
     procfs::Cpu cpu;
     procfs::Last<Core> core;
     procfs::Last<Package> package;
-    std::optional<int64_t> hottest;  // temperature in degrees Celsius at which the CPU is throttled
+    std::optional<int64_t> max_celsius;  // temperature in degrees Celsius at which the CPU is throttled
   };
 
   procfs::Count counter(int32_t cpu, uint32_t address);
@@ -48,7 +48,7 @@ class MsrStates {
 
   Msr &msr_;
   bool intel_ = false;
-  double seconds_of_throttling_ = 0;  // seconds per count of the throttling register
+  double throttle_unit_s_ = 0;  // seconds per count of the throttling register
   std::vector<CpuState> cpus_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the samples of all parts of the source.
+// Emits the samples of all parts of the source.
 #pragma once
 
 #include <atalaya/plugin.hpp>

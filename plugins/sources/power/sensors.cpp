@@ -26,7 +26,7 @@ bool measures_host(const std::string &driver) {
   return driver == "power_meter" || driver == "aem1";
 }
 
-// The name of a second sensor with the same name.
+// Makes a unique name for a sensor whose name exists already.
 template <class Entries, class Name>
 std::string unique(std::string name, const Entries &entries, const Name &name_of) {
   const std::string base = name;
@@ -35,7 +35,7 @@ std::string unique(std::string name, const Entries &entries, const Name &name_of
   return name;
 }
 
-// The first CPU of each die or package, in their order.
+// Returns the first CPU of each die or package, in ascending order.
 std::vector<procfs::Cpu> firsts(const std::vector<procfs::Cpu> &cpus, bool procfs::Cpu::*is_first) {
   std::vector<procfs::Cpu> found;
   std::copy_if(cpus.begin(), cpus.end(), std::back_inserter(found), [&](const procfs::Cpu &cpu) { return cpu.*is_first; });
@@ -70,11 +70,11 @@ void Sensors::find_chips(const std::vector<procfs::Cpu> &cpus) {
   std::sort(intel.begin(), intel.end(), by_device);
   std::sort(amd.begin(), amd.end(), by_device);
   cpu_temperatures_ = false;
-  place_intel(intel, cpus);
-  place_amd(amd, cpus);
+  assign_intel_cores(intel, cpus);
+  assign_amd_packages(amd, cpus);
 }
 
-// Absent when it has no sensors.
+// Finds the sensors of a CPU driver; absent if it has none.
 std::optional<Sensors::CpuChip> Sensors::find_chip(const std::string &folder, const std::string &driver) {
   // hwmonN may change with a reboot; the device does not.
   const std::string device = tree_.link_name(folder + "device");
@@ -91,7 +91,7 @@ std::optional<Sensors::CpuChip> Sensors::find_chip(const std::string &folder, co
   return sensors_.size() > first ? std::optional(CpuChip{device, first, sensors_.size()}) : std::nullopt;
 }
 
-// The file of a channel: the current value or, without one, the driver's mean.
+// Finds the channels and their files: the current value, or else the driver's mean.
 void Sensors::find_channels(const std::string &folder, const Kind &kind, std::vector<Sensor> &found) {
   std::vector<std::string> channels;
   for (const std::string &file : tree_.list(folder, kind.prefix).names) {
@@ -114,7 +114,7 @@ void Sensors::find_channels(const std::string &folder, const Kind &kind, std::ve
 
 // coretemp.N is the host's die N, in the order of packages, and its label "Package id N" repeats that number; "Core" is the core's
 // id. If offline CPUs hide a die, or a die has no sensors, the mapping is unknown.
-void Sensors::place_intel(const std::vector<CpuChip> &chips, const std::vector<procfs::Cpu> &cpus) {
+void Sensors::assign_intel_cores(const std::vector<CpuChip> &chips, const std::vector<procfs::Cpu> &cpus) {
   const std::vector<procfs::Cpu> dies = firsts(cpus, &procfs::Cpu::first_of_die);
   if (chips.size() != dies.size()) return;
   for (size_t i = 0; i < chips.size(); ++i) {
@@ -131,7 +131,7 @@ void Sensors::place_intel(const std::vector<CpuChip> &chips, const std::vector<p
 }
 
 // One device per package, before Zen 2 per die. Tdie is its temperature; Tctl, which controls fans, is used without Tdie.
-void Sensors::place_amd(const std::vector<CpuChip> &chips, const std::vector<procfs::Cpu> &cpus) {
+void Sensors::assign_amd_packages(const std::vector<CpuChip> &chips, const std::vector<procfs::Cpu> &cpus) {
   std::vector<procfs::Cpu> owners = firsts(cpus, &procfs::Cpu::first_of_package);
   if (chips.size() != owners.size()) owners = firsts(cpus, &procfs::Cpu::first_of_die);
   if (chips.size() != owners.size()) return;

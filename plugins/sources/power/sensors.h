@@ -70,8 +70,8 @@ class Sensors {
   void find_zones();
   void find_batteries();
   void find_channels(const std::string &folder, const Kind &kind, std::vector<Sensor> &found);
-  void place_intel(const std::vector<CpuChip> &chips, const std::vector<procfs::Cpu> &cpus);
-  void place_amd(const std::vector<CpuChip> &chips, const std::vector<procfs::Cpu> &cpus);
+  void assign_intel_cores(const std::vector<CpuChip> &chips, const std::vector<procfs::Cpu> &cpus);
+  void assign_amd_packages(const std::vector<CpuChip> &chips, const std::vector<procfs::Cpu> &cpus);
   void collect_sensor(Sensor &sensor, int64_t now_ns, Output &out);
   void collect_battery(Battery &battery, Output &out);
 

@@ -5,8 +5,8 @@
 
 namespace atalaya::proc {
 
-// Minimum time between two full readings of a part of the idle processes, and between two queries of file systems. With windows of
-// 1 s there is one per window, even if the previous one was up to 0.3 s late.
+// Minimum time between two turns: a turn reads a part of the idle processes in full, or queries the file systems. Below 1 s, so
+// that windows of 1 s have a turn each, even if the previous one was up to 0.3 s late.
 inline constexpr int64_t kMinTurn_ns = 700'000'000;
 
 }  // namespace atalaya::proc

@@ -53,7 +53,7 @@ void DatagramReader::run() {
   int64_t end = next_boundary(start_ns_, window_ns_);
   for (;;) {
     const int64_t now = core::realtime();
-    // A clock that was set back ends the window, too: its times would be wrong.
+    // A clock that was set back ends the window too, because times in the window would be wrong.
     if (now >= end || now < start_ns_) {
       end_window(now < start_ns_ ? start_ns_ : end);
       start_ns_ = now < start_ns_ ? now : end;

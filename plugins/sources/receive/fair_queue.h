@@ -20,8 +20,8 @@ struct Waiting {
 };
 
 // A fair queue (start-time fair queuing) over senders: pop returns the first request of the waiting sender with the lowest virtual
-// time (Sender::turn), and charge adds the cost of the request to it. So each waiting sender gets an equal share of the time,
-// whatever the others send. Requests of one sender keep their order. Not thread-safe.
+// time (Sender::virtual_time), and charge adds the cost of the request to it. So each waiting sender gets an equal share of the
+// time, whatever the others send. Requests of one sender keep their order. Not thread-safe.
 class FairQueue {
  public:
   bool empty() const { return waiting_.empty(); }

@@ -7,7 +7,7 @@ namespace atalaya::receive {
 namespace {
 
 constexpr int64_t kNameAge = 3'600'000'000'000, kNamesSweptEvery = 60'000'000'000;
-constexpr size_t kSenders = 8;  // that can use up all names together
+constexpr size_t kSenders = 8;  // number of senders that together can reach the total limit
 
 }  // namespace
 
@@ -35,11 +35,11 @@ uint32_t NameBudget::find(std::string_view name, const SenderPtr &sender, int64_
   return entry.id;
 }
 
-// Of both limits of one sender the larger holds: its half of `max_names` must not become less.
+// A sender's total limit is at least half of `max_names`, so that it never reduces the counted limit.
 bool NameBudget::sender_permits(const Sender &sender) const {
-  const Amount its{std::max(max_counted_.names / 2, max_ever_.names / kSenders),
-                   std::max(max_counted_.bytes / 2, max_ever_.bytes / kSenders)};
-  return !sender_full(sender) && !reached({sender.names_ever, sender.name_bytes_ever}, its, 1);
+  const Amount its{std::max(max_counted_.names / 2, max_total_.names / kSenders),
+                   std::max(max_counted_.bytes / 2, max_total_.bytes / kSenders)};
+  return !sender_full(sender) && !reached({sender.total_names, sender.total_name_bytes}, its, 1);
 }
 
 void NameBudget::add(std::string_view name, uint32_t id, const SenderPtr &sender, int64_t now_ns) {
@@ -48,8 +48,8 @@ void NameBudget::add(std::string_view name, uint32_t id, const SenderPtr &sender
   ++added_.names;
   added_.bytes += name.size();
   if (sender != nullptr) {
-    ++sender->names_ever;
-    sender->name_bytes_ever += name.size();
+    ++sender->total_names;
+    sender->total_name_bytes += name.size();
   }
   count(name, entry->second, sender);
 }

@@ -13,7 +13,7 @@ namespace atalaya::receive {
 
 // Limits the names of metrics and tags that senders add to the agent's table of names. There are two limits:
 //   counted: names that a sender used within the last hour; one sender may have half of the limit
-//   ever:    all names, because the table never removes a name (docs/decisions/hub.md); one sender may have an eighth of the limit
+//   total:   all names, because the table never removes a name (docs/decisions/hub.md); one sender may have an eighth of the limit
 // Not thread-safe.
 class NameBudget {
  public:
@@ -21,21 +21,23 @@ class NameBudget {
     size_t names, bytes;
   };
   static constexpr size_t kMaxBytes = size_t{16} << 20;
-  static constexpr Amount kEver = {size_t{1} << 19, size_t{128} << 20};
+  static constexpr Amount kMaxTotal = {size_t{1} << 19, size_t{128} << 20};
 
-  explicit NameBudget(size_t max_names, Amount ever = kEver) : max_counted_{max_names, kMaxBytes}, max_ever_(ever) {}
+  explicit NameBudget(size_t max_names, Amount max_total = kMaxTotal) : max_counted_{max_names, kMaxBytes}, max_total_(max_total) {}
 
-  // Removes the names that were not used for an hour from the counted ones; call it often.
+  // Stops counting names that were not used for an hour; call it often.
   void expire(int64_t now_ns);
   // Returns the id of a name that a sender added before, and marks it as used now; 0: there is no such entry.
   uint32_t find(std::string_view name, const SenderPtr &sender, int64_t now_ns);
   // Whether the sender may add one more name. If `sender` is null, only the limits of all senders apply.
-  bool permits(const Sender *sender) const { return !full() && !used_up() && (sender == nullptr || sender_permits(*sender)); }
+  bool permits(const Sender *sender) const {
+    return !full() && !total_is_reached() && (sender == nullptr || sender_permits(*sender));
+  }
   // `name` must live as long as the agent's table of names.
   void add(std::string_view name, uint32_t id, const SenderPtr &sender, int64_t now_ns);
 
   bool full() const { return reached(counted_, max_counted_, 1); }
-  bool used_up() const { return reached(added_, max_ever_, 1); }
+  bool total_is_reached() const { return reached(added_, max_total_, 1); }
   bool sender_full(const Sender &sender) const { return reached({sender.names, sender.name_bytes}, max_counted_, 2); }
   size_t counted() const { return counted_.names; }
 
@@ -53,7 +55,7 @@ class NameBudget {
   bool sender_permits(const Sender &sender) const;
   void count(std::string_view name, Entry &entry, const SenderPtr &sender);
 
-  const Amount max_counted_, max_ever_;
+  const Amount max_counted_, max_total_;
   Amount counted_{}, added_{};
   int64_t last_sweep_ns_ = 0;
   std::unordered_map<std::string_view, Entry> names_;

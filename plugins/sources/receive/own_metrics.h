@@ -67,7 +67,7 @@ class OwnMetrics {
   const int64_t every_ns_;
   const uint32_t sender_, accepted_, refused_, throttled_, bytes_, samples_, new_series_, names_;
   int64_t due_ns_ = INT64_MAX;
-  int64_t start_ns_ = 0, end_ns_ = 0;  // of the window, Unix time
+  int64_t start_ns_ = 0, end_ns_ = 0;  // current window, Unix time
 };
 
 }  // namespace atalaya::receive

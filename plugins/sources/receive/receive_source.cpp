@@ -100,7 +100,7 @@ void ReceiveSource::open_datagrams(const char *name, std::unique_ptr<protocols::
   host_.log(Level::info, std::string(name) + ": reading datagrams on " + listener.name);
 }
 
-// Nobody sends its datagrams again.
+// Counts the datagrams of a discarded request as dropped, because nobody sends them again.
 void ReceiveSource::discard(const Request &request) {
   if (request.datagrams) host_.dropped("datagrams that the sinks did not hold in time", request.datagrams->values);
 }
@@ -117,7 +117,7 @@ std::optional<Answer> ReceiveSource::take(const std::shared_ptr<Request> &reques
   const std::lock_guard lock(mutex_);
   if (stopping_ && !request->datagrams) return unavailable("The agent is stopping");
   last_arrival_ = monotonic();
-  if (queue_.empty()) wake_.notify_all();  // else somebody waits for the next batch already, or for a sink
+  if (queue_.empty()) wake_.notify_all();  // otherwise the thread of run already waits for the next batch, or for a sink
   queue_.push({request, last_arrival_});
   return std::nullopt;
 }
@@ -153,14 +153,14 @@ void ReceiveSource::answer_expired() {
   }
 }
 
-std::optional<Waiting> ReceiveSource::next(bool begun) {
+std::optional<Waiting> ReceiveSource::next(bool has_requests) {
   std::unique_lock lock(mutex_);
   for (;;) {
     if (stopping_) return std::nullopt;
     answer_expired();
     const bool room = !queue_.empty() && in_flight_.size() < kMaxInFlight;
-    if (room && (begun || monotonic() >= next_batch())) break;
-    if (begun || monotonic() >= own_metrics_.due_ns()) return std::nullopt;
+    if (room && (has_requests || monotonic() >= next_batch())) break;
+    if (has_requests || monotonic() >= own_metrics_.due_ns()) return std::nullopt;
     const int64_t deadline = room ? std::min(next_deadline(), next_batch()) : next_deadline();
     if (deadline == INT64_MAX) {
       wake_.wait(lock);
@@ -206,7 +206,7 @@ Code ReceiveSource::run() {
   return Code::ok;
 }
 
-// The window that the stop ends. Its senders will not send it again, unlike those of requests, which get their answer here.
+// Emits the datagram window that the stop ends, because its senders will not send it again. Senders of requests get an answer.
 void ReceiveSource::emit_last_datagrams() {
   datagram_readers_.clear();
   Pendings pending;
@@ -271,7 +271,7 @@ void ReceiveSource::read_safely(const Waiting &waiting, Pendings &pending) {
 void ReceiveSource::log_full_names(const Request &request) const {
   const NameBudget &names = builder_.names();
   const std::string sender = "sender " + request.sender->name;
-  if (names.used_up())
+  if (names.total_is_reached())
     host_.log(Level::warning,
               "senders have added all names of metrics and tags that the agent can keep; points with further names are refused "
               "until it restarts; find out who sends them (atalaya query --metric receive.samples --group-by sender)");
@@ -307,20 +307,20 @@ void ReceiveSource::read(const Waiting &waiting, Pendings &pending) {
   if (account.failed > 0) log_full_names(request);
   Answer answer = answer_for(request, account);
   if (!account.fatal.empty() || account.good == 0) return request.answer(std::move(answer));
-  Pending held{waiting.request, std::move(answer), std::nullopt, waiting.since + store_timeout_ns_};
+  Pending added{waiting.request, std::move(answer), std::nullopt, waiting.since + store_timeout_ns_};
   if (request.sync_timeout_ms) {
     const int64_t own = waiting.since + std::min(*request.sync_timeout_ms, int64_t{3'600'000}) * 1'000'000;
-    if (own < held.deadline) {
-      held.deadline = own;
-      held.late = timeout_answer(request, account);
+    if (own < added.deadline) {
+      added.deadline = own;
+      added.late = timeout_answer(request, account);
     }
   }
-  pending.push_back(std::move(held));
+  pending.push_back(std::move(added));
 }
 
 void ReceiveSource::settle(const Pendings &pending, Code status) {
-  for (const Pending &held : pending)
-    held.request->answer(status == Code::ok ? held.answer : unavailable("A sink refused the points, or they were dropped"));
+  for (const Pending &one : pending)
+    one.request->answer(status == Code::ok ? one.answer : unavailable("A sink refused the points, or they were dropped"));
 }
 
 void ReceiveSource::emit(Pendings pending) {

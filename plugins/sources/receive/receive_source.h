@@ -110,11 +110,11 @@ class ReceiveSource final : public PushSource {
   void open_datagrams(const char *name, std::unique_ptr<protocols::DatagramProtocol> protocol, int64_t window_ns);
   void discard(const Request &request);
   void emit_last_datagrams();
-  // Adds the own metrics to the current batch if their window has ended; returns whether it did.
+  // Adds the own metrics to the current batch if their window has ended. Returns true if it added them.
   bool add_own_metrics();
-  // Waits for the next request of the batch. `begun`: the current batch has requests already; then it does not wait. Returns
-  // nothing when the source stops, when the current batch should be emitted, or when own metrics are due.
-  std::optional<Waiting> next(bool begun);
+  // Returns the next request of the batch. Waits for one only if the batch is empty. Returns nothing when the source stops, when
+  // the current batch should be emitted, or when own metrics are due.
+  std::optional<Waiting> next(bool has_requests);
   void answer_expired();
   int64_t next_deadline() const;
   int64_t next_batch() const;

@@ -61,7 +61,7 @@ uint32_t SampleBuilder::add_name(std::string_view name) {
   return id;
 }
 
-// The first declaration of a name holds; the host counts and logs the others. Names are limited as those of samples are.
+// The first declaration of a name is used; the host counts and logs conflicting ones. Limits apply as to the names of samples.
 bool SampleBuilder::declare(std::string_view name, const atalaya_metric_info &info) {
   const uint32_t id = name.empty() ? 0 : id_of(name);
   if (id == 0) return true;

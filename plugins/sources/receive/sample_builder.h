@@ -47,7 +47,7 @@ class SampleBuilder final : public protocols::Taker {
   bool intern(const protocols::Record &record);
   void add_sample(const protocols::Record &record);
   void put_field(Sample &sample, uint32_t name, const protocols::RecordField &field);
-  // The sample of this request with the tags and time of the record; if there is none, null and the free slot for it.
+  // Returns the sample of this request with the tags and time of the record; null if there is none: `slot` is then the free slot.
   Sample *find(const protocols::Record &record, uint64_t hash, size_t &slot);
   bool same_entity(const Sample &sample, const protocols::Record &record) const;
   void grow_table();

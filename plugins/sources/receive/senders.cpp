@@ -7,7 +7,7 @@ namespace atalaya::receive {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000, kHour = 3600 * kSecond, kSweepEvery = 60 * kSecond;
-// Who has added fewer names may be forgotten, and then add them again: the table of names outlasts it for decades.
+// Maximum names of a sender that may be forgotten. It may then add as many again, but the table lasts for decades at that rate.
 constexpr size_t kForgottenNames = 64;
 
 }  // namespace
@@ -32,13 +32,13 @@ SenderPtr Senders::of(std::string_view address, int64_t now_ns) {
   return found->second;
 }
 
-// Not those that have many names in the table: they would get a second share of it.
+// Forgets idle senders, except those with many names in the table, because they would get a second share of it.
 void Senders::forget_idle(int64_t now_ns) {
   if (now_ns < last_sweep_ns_ + kSweepEvery) return;
   last_sweep_ns_ = now_ns;
   std::erase_if(known_, [now_ns](const auto &entry) {
     const SenderPtr &sender = entry.second;
-    return sender.use_count() == 1 && sender->names == 0 && sender->names_ever < kForgottenNames &&
+    return sender.use_count() == 1 && sender->names == 0 && sender->total_names < kForgottenNames &&
            now_ns >= sender->used_at_ + kHour;
   });
 }

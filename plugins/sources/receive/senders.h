@@ -26,7 +26,7 @@ struct Quotas {
   uint64_t series = 0;
 };
 
-// Counts since the last report of the sender's metrics. Thread-safe.
+// Counts of one sender since its metrics were last reported. Thread-safe.
 struct SenderCounts {
   std::atomic<uint64_t> accepted{0}, refused{0}, throttled{0};  // requests; `refused` includes `throttled`
   std::atomic<uint64_t> bytes{0}, samples{0}, new_series{0};
@@ -40,11 +40,10 @@ class Sender {
   explicit Sender(std::string its_name) : name(std::move(its_name)) {}
 
   const std::string name;
-  std::atomic<size_t> held{0};  // bytes of bodies being received or waiting
-  int64_t turn = 0;             // its virtual time in the FairQueue
-  // Used by the reading thread only: the names that count against it (NameBudget), all names that it has added, and its series of
-  // this hour.
-  size_t names = 0, name_bytes = 0, names_ever = 0, name_bytes_ever = 0;
+  std::atomic<size_t> body_bytes{0};  // bytes of its bodies being received or waiting
+  int64_t virtual_time = 0;           // its position in the FairQueue
+  // Used by the reading thread only: counted names and all names of this sender (see NameBudget), and its series of this hour.
+  size_t names = 0, name_bytes = 0, total_names = 0, total_name_bytes = 0;
   DistinctCount series;
   SenderCounts counts;
 

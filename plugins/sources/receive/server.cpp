@@ -35,7 +35,7 @@ std::optional<Form> form_of(std::string_view url, const ServerOptions &options) 
   return std::nullopt;
 }
 
-// Without the port. Of IPv6 the network of 64 bits, of which a host may use each address.
+// Returns the client's address without port; for IPv6 only the network of 64 bits, because a host may use each address of it.
 std::string address_of(MHD_Connection *connection) {
   const MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
   if (info == nullptr || info->client_addr == nullptr) return "unknown";
@@ -63,7 +63,7 @@ std::string address_of(MHD_Connection *connection) {
 struct Server::Call {
   std::shared_ptr<Request> request = std::make_shared<Request>();
   std::optional<Answer> refusal;  // known before the body is complete: the rest is read and discarded
-  size_t held = 0;                // counted in held_
+  size_t body_bytes = 0;          // counted in body_bytes_
   bool handed_on = false;
   bool is_health = false;
 };
@@ -81,7 +81,7 @@ MHD_Result Server::on_request(MHD_Connection *connection, const char *url, const
   if (*context == nullptr) return begin(connection, url, method, context);
   auto &call = *static_cast<Call *>(*context);
   if (*size > 0) {
-    gather(call, {data, *size});
+    append_body(call, {data, *size});
     *size = 0;
     return MHD_YES;
   }
@@ -139,26 +139,27 @@ Answer Server::check(MHD_Connection *connection, std::string_view url, std::stri
 }
 
 void Server::release(Sender &sender, size_t bytes) {
-  sender.held -= bytes;
-  held_ -= bytes;
+  sender.body_bytes -= bytes;
+  body_bytes_ -= bytes;
 }
 
-void Server::gather(Call &call, std::string_view data) {
+void Server::append_body(Call &call, std::string_view data) {
   if (call.refusal) return;
   const auto refuse = [&](Answer answer) {
     call.refusal = std::move(answer);
-    release(*call.request->sender, std::exchange(call.held, 0));
+    release(*call.request->sender, std::exchange(call.body_bytes, 0));
     std::string().swap(call.request->body);
   };
   std::string &body = call.request->body;
   if (body.size() + data.size() > options_.max_body)
     return refuse(error_answer(413, "Request too large", "The maximum is " + std::to_string(options_.max_body) + " bytes"));
-  call.held += data.size();
+  call.body_bytes += data.size();
   Sender &sender = *call.request->sender;
-  sender.held += data.size();
-  held_ += data.size();
-  if (held_ > options_.max_waiting) return refuse(throttle("Too many requests are waiting to be stored"));
-  if (sender.held > options_.max_waiting / 2) return refuse(throttle("Too many requests of this sender are waiting to be stored"));
+  sender.body_bytes += data.size();
+  body_bytes_ += data.size();
+  if (body_bytes_ > options_.max_waiting) return refuse(throttle("Too many requests are waiting to be stored"));
+  if (sender.body_bytes > options_.max_waiting / 2)
+    return refuse(throttle("Too many requests of this sender are waiting to be stored"));
   body += data;
 }
 
@@ -167,7 +168,7 @@ MHD_Result Server::forward(MHD_Connection *connection, Call &call) {
   Daemon::stop_time_limit(connection);
   MHD_suspend_connection(connection);
   call.request->wait(connection);
-  call.held = 0;  // now owned by the receiver of the request
+  call.body_bytes = 0;  // now owned by the receiver of the request
   if (auto refused = receive_(call.request); refused) call.request->answer(std::move(*refused));
   return MHD_YES;
 }
@@ -190,7 +191,7 @@ MHD_Result Server::send(MHD_Connection *connection, const Call &call, const Answ
 
 void Server::on_completed(void *context) noexcept {
   const std::unique_ptr<Call> call(static_cast<Call *>(context));
-  if (call->request->sender) release(*call->request->sender, call->held);
+  if (call->request->sender) release(*call->request->sender, call->body_bytes);
 }
 
 }  // namespace atalaya::receive

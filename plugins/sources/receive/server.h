@@ -21,7 +21,7 @@ struct ServerOptions {
 // Receives HTTP requests within limits and forwards the complete ones to `receive`, which answers them.
 class Server final : private http_server::Handler {
  public:
-  // Called on connection threads with a complete request whose connection waits. Returns an answer to refuse it immediately.
+  // Called on connection threads with a complete request, whose connection then waits. Returns an answer to refuse the request.
   using Receive = std::function<std::optional<Answer>(const std::shared_ptr<Request> &)>;
 
   // Called before the body is read. Sets the sender of the request, or returns an answer to refuse it.
@@ -52,7 +52,7 @@ class Server final : private http_server::Handler {
   MHD_Result begin(MHD_Connection *connection, const char *url, const char *method, void **context);
   Answer check(MHD_Connection *connection, std::string_view url, std::string_view method, Call &call);
   void release(Sender &sender, size_t bytes);
-  void gather(Call &call, std::string_view data);
+  void append_body(Call &call, std::string_view data);
   MHD_Result forward(MHD_Connection *connection, Call &call);
   MHD_Result send(MHD_Connection *connection, const Call &call, const Answer &answer);
 
@@ -60,8 +60,8 @@ class Server final : private http_server::Handler {
   const Admit admit_;
   const Receive receive_;
   const Answered answered_;
-  std::atomic<size_t> held_{0};
-  http_server::Daemon daemon_;  // last: its threads use all members above
+  std::atomic<size_t> body_bytes_{0};  // bytes of all bodies in memory
+  http_server::Daemon daemon_;         // last: its threads use all members above
 };
 
 }  // namespace atalaya::receive

@@ -87,7 +87,7 @@ void Collector::collect_runs(Batch &batch) {
 }
 
 void Collector::emit(const uprobe_run &run, int64_t realtime_offset_ns, Batch &batch) {
-  const uint64_t begin_ns = tally_->begin_of(run);
+  const uint64_t begin_ns = tally_->start_of(run);
   std::array<char, 12> digits{};
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), run.pid).ptr;
   Sample &sample = batch.add(ATALAYA_SPAN, 4, 1);

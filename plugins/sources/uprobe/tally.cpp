@@ -23,7 +23,8 @@ void Tally::begin_window() {
   starts_.clear();
 }
 
-// Entries without a name had no room by name, so the filter result is unknown: they count as missed.
+// An entry without a name counts runs of processes for which the map had no room. It is unknown whether the filter selects them, so
+// they count as missed.
 bool Tally::add(const uprobe_key &key, const uprobe_counts &counts) {
   if (key.region >= costs_.size()) return true;
   const std::string_view process = text_of(key.comm);
@@ -50,10 +51,10 @@ void Tally::add_lost(size_t region, uint64_t runs) {
   if (region < costs_.size()) costs_[region].dropped += static_cast<int64_t>(runs);
 }
 
-uint64_t Tally::begin_of(const uprobe_run &run) {
-  Begin begin{run.begin_ns, run.region, run.pid};
-  while (previous_starts_.count(begin) > 0 || !starts_.insert(begin).second) ++begin.ns;
-  return begin.ns;
+uint64_t Tally::start_of(const uprobe_run &run) {
+  RunStart start{run.begin_ns, run.region, run.pid};
+  while (previous_starts_.count(start) > 0 || !starts_.insert(start).second) ++start.ns;
+  return start.ns;
 }
 
 }  // namespace atalaya::uprobe

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes the counts per region and window, and distinct start times of spans.
+// Sums the counts of runs per region and window, and makes the start times of spans distinct.
 #pragma once
 
 #include <cstdint>
@@ -37,25 +37,25 @@ class Tally {
   void add_lost(size_t region, uint64_t runs);
   const Cost &cost(size_t region) const { return costs_[region]; }
 
-  // The start time of the run's span. Two threads of a process may enter a region in the same nanosecond, but a store merges spans
-  // with the same start and tags: the span of the second run then starts one nanosecond later.
-  uint64_t begin_of(const uprobe_run &run);
+  // Returns the start time of the run's span. If another run of the process entered the region in the same nanosecond, the span
+  // starts one nanosecond later, because a store merges spans with the same start and tags.
+  uint64_t start_of(const uprobe_run &run);
 
  private:
-  struct Begin {
+  struct RunStart {
     uint64_t ns;
     uint32_t region, pid;
-    bool operator==(const Begin &) const = default;
+    bool operator==(const RunStart &) const = default;
   };
   struct Hash {
-    size_t operator()(const Begin &begin) const { return (begin.ns * 31 + begin.region) * 0x9e3779b97f4a7c15 + begin.pid; }
+    size_t operator()(const RunStart &start) const { return (start.ns * 31 + start.region) * 0x9e3779b97f4a7c15 + start.pid; }
   };
-  using Begins = std::unordered_set<Begin, Hash>;
+  using RunStarts = std::unordered_set<RunStart, Hash>;
 
   io::MatcherList processes_;
   std::vector<Cost> costs_;
   std::map<std::pair<uint32_t, std::string>, uprobe_counts> previous_;
-  Begins starts_, previous_starts_;  // start times of this window and of the previous one
+  RunStarts starts_, previous_starts_;  // start times of this window and of the previous one
 };
 
 }  // namespace atalaya::uprobe

@@ -86,7 +86,8 @@ std::string page_functions(PageCall &call) {
   const double total = tree.root().shown();
   core::JsonWriter json;
   json.object().key("unit").text(wanted.counts_time() ? "ns" : "samples").key("total").number(total);
-  json.key("reason").text_or_null(total > 0 ? "" : "no stacks" + flamegraph::why_nothing(call.store, wanted, range, call.budget));
+  json.key("reason").text_or_null(
+      total > 0 ? "" : "no stacks" + flamegraph::reason_for_no_stacks(call.store, wanted, range, call.budget));
   write_functions(json, function_times(tree, wanted.group_depth()), limit);
   write_stacks(json, tree, limit);
   return json.end_object().take();

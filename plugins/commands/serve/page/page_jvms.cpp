@@ -38,7 +38,7 @@ void write_detail(core::JsonWriter &json, const jvms::Detail &detail) {
     json.key("samples_share").number(caller.samples_share).end_object();
   }
   json.end_list().key("jvms").list();
-  for (const jvms::InJvm &jvm : detail.jvms) {
+  for (const jvms::JvmShare &jvm : detail.jvms) {
     json.object().key("host").text_or_null(jvm.host).key("pid").text_or_null(jvm.pid).key("process").text_or_null(jvm.process);
     json.key("self").number(jvm.self).end_object();
   }
@@ -54,7 +54,7 @@ std::string page_jvms(PageCall &call) {
   core::JsonWriter json;
   json.object().key("count").count(overview.jvms.size()).key("reporting").count(overview.reporting);
   json.key("rate_hz").number(overview.rate).key("functions").list();
-  for (const jvms::Function &function : jvms::first_of(overview.functions, top)) write_function(json, function);
+  for (const jvms::Function &function : jvms::top_functions(overview.functions, top)) write_function(json, function);
   json.end_list();
   write_jvms(json, overview.jvms);
   json.key("detail");

@@ -143,7 +143,7 @@ void draw_range(PageCall &call, const std::optional<query::Range> &before, const
   if (keep != "all") flamegraph::filter_class(drawn.tree, flamegraph::Classes(drawn.tree, wanted.group_depth()), keep);
   drawn.tree.finish();
   if (drawn.tree.root().shown() != 0) return;
-  drawn.empty = task.empty() ? "no stacks" + flamegraph::why_nothing(call.store, wanted, range, call.budget)
+  drawn.empty = task.empty() ? "no stacks" + flamegraph::reason_for_no_stacks(call.store, wanted, range, call.budget)
                              : "no stacks of task " + task + "; the source perf tags them with tasks = true";
 }
 

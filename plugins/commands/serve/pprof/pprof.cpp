@@ -25,7 +25,7 @@ Answer pprof_answer(PageCall &call) {
   flamegraph::add_stored(tree, flamegraph::Side::shown, call.store, wanted, range, call.budget);
   tree.finish();
   if (tree.root().shown() == 0)
-    return error_answer(404, "no stacks" + flamegraph::why_nothing(call.store, wanted, range, call.budget));
+    return error_answer(404, "no stacks" + flamegraph::reason_for_no_stacks(call.store, wanted, range, call.budget));
   flamegraph::ProfileInfo info;
   info.type = wanted.profile;
   info.unit = wanted.counts_time() ? flamegraph::Unit::nanoseconds : flamegraph::Unit::samples;

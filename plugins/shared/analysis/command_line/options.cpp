@@ -37,13 +37,13 @@ query::Range range_of(const ReadOptions &options, store::Store &store, int64_t n
   return {from, to};
 }
 
-// The tags by which groups of several metrics meet; null: all of their tags.
+// Returns the tags that groups of several metrics must have in common; null: all of their tags.
 const std::vector<std::string> *group_keys(const query::Query &query) {
   const bool all = !query.group || std::find(query.group_by.begin(), query.group_by.end(), "*") != query.group_by.end();
   return all ? nullptr : &query.group_by;
 }
 
-// The amounts of the range, as a report has them: an answer with one value for each group.
+// Returns the amount of each group over the range, as in a report: an answer with one value.
 std::vector<query::Answer> totals_of(const Question &question, Reading &reading) {
   std::vector<query::Answer> answers;
   for (const std::string &metric : question.metrics) {
@@ -82,7 +82,7 @@ ReadOptions read_options(Host host) {
   options.workload = text_of(host, "workload");
   if (const auto points = host.find("max_points")) options.limits.points = static_cast<size_t>(points->integer());
   if (const auto timeout = host.find("timeout")) options.limits.time_ns = timeout->integer();
-  answered([&] { check(options); });
+  with_failures([&] { check(options); });
   return options;
 }
 
@@ -116,7 +116,7 @@ Reading::~Reading() {
 }
 
 std::vector<store::TagFilter> read_tags(Host host) {
-  return answered([&] { return query::tag_filters("--tag", host.texts("tag")); });
+  return with_failures([&] { return query::tag_filters("--tag", host.texts("tag")); });
 }
 
 // A total is one amount a group.
@@ -133,7 +133,7 @@ Question read_question(Host host) {
   Question question;
   question.metrics = host.texts("metric");
   question.query.tags = read_tags(host);
-  answered([&] {
+  with_failures([&] {
     set_aggregator(question.query, "--aggregate", host.text("aggregate"));
     if (const auto every = host.find("every")) set_downsample(question.query, "--every", every->text());
   });
@@ -142,7 +142,7 @@ Question read_question(Host host) {
   if (const auto top = host.find("top")) question.top = static_cast<size_t>(top->integer());
   question.formula = text_of(host, "formula");
   if (const auto total = host.find("total")) question.total = total->boolean();
-  answered([&] { check_total(question); });
+  with_failures([&] { check_total(question); });
   return question;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code that reading commands share: their parameters, the store and time range that these name, and error handling.
+// Common code of commands that read a store: their parameters, the store and time range that the parameters name, and error
+// handling.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -15,19 +16,19 @@
 
 namespace atalaya::command_line {
 
-// kWindowParams and kStoreParams as written, as far as a command has them.
+// The unparsed values of kWindowParams and kStoreParams; empty if a command lacks the parameter.
 struct ReadOptions {
   std::vector<std::string> stores;  // empty: the default
   std::string from, to, experiment, workload;
   query::Limits limits;
 };
-// "" for an optional parameter without a value.
+// Returns the value of a parameter; "" if it is not set.
 std::string text_of(Host host, std::string_view name);
-// Throws Failure.
+// Reads the parameters of a command. Throws Failure.
 ReadOptions read_options(Host host);
-// The store of a command that also writes. Throws Wrong for several.
+// Returns the store of a command that also writes. Throws Wrong if several are set.
 std::string one_store(const ReadOptions &options);
-// The path of the embedded store in --store, or the default path. Throws Wrong for a store of another engine.
+// Returns the path of the embedded store in --store, or the default path. Throws Wrong for a store of another engine.
 std::string sqlite_path(const ReadOptions &options);
 
 // An open store, the time range of the query, and the limits of its cost.
@@ -36,15 +37,15 @@ struct Reading {
   explicit Reading(const ReadOptions &options);
   Reading(const Reading &) = delete;
   Reading &operator=(const Reading &) = delete;
-  ~Reading();  // prints a warning if damaged parts were left out
+  ~Reading();  // prints a warning if the query skipped damaged parts of the store
 
   std::unique_ptr<store::Store> store;
   int64_t now_ns = 0;
-  query::Range range;  // (from, to], or the experiment's time
+  query::Range range;  // (from, to], or the range of the experiment
   query::Budget budget;
 };
 
-// kQuestionParams without the time.
+// The parsed kQuestionParams, without the time range.
 struct Question {
   query::Query query;  // without metrics and range
   std::vector<std::string> metrics;
@@ -52,22 +53,22 @@ struct Question {
   size_t top = 0;
   bool total = false;  // the amounts of the range instead of points
 };
-// Throws Failure.
+// Reads kQuestionParams, except the time range. Throws Failure.
 Question read_question(Host host);
-// --tag. Throws Failure.
+// Parses the parameter `tag`. Throws Failure.
 std::vector<store::TagFilter> read_tags(Host host);
-// All answers by metric, or the results of the formula.
+// Runs the query. Returns the answers of each metric, or the results of the formula.
 std::vector<query::Answer> run_query(const Question &question, Reading &reading);
 
-// The advice of commands without --metric and --every, in place of kAskForLess.
+// The advice after exceeded limits for commands without --metric and --every, which kAskForLess names.
 inline constexpr const char *kAskForLessTime =
     "; narrow the query with --tag or a shorter time range, or raise --max-points and --timeout";
-// A message of TooMuch with this advice.
+// Returns a message of TooMuch with this advice instead of its own.
 std::string advised(std::string message, std::string_view advice);
 
 // Calls body and converts its exceptions to Failure, with the message and exit status of a command.
 template <class Body>
-auto answered(Body &&body, const char *advice = query::kAskForLess) {
+auto with_failures(Body &&body, const char *advice = query::kAskForLess) {
   try {
     return body();
   } catch (const query::Wrong &wrong) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parameters that commands share, word for word: single ones, and lists of those that belong together.
+// The parameters that several commands have, so that all describe them with the same words: single ones, and related ones in lists.
 #pragma once
 
 #include <algorithm>
@@ -63,13 +63,13 @@ inline constexpr Param kMaxPoints =
     param::integer("max_points", "Maximum points in memory; a query that needs more fails").defaults("10000000").range(1, 1e10);
 inline constexpr Param kTimeout = param::duration("timeout", "Time limit of a query").defaults("1m").range(1e6, 8.64e13);
 
-// A command's own parameters, as a list for `joined`.
+// Returns a command's own parameters as a list for `joined`.
 template <class... Params>
 constexpr std::array<Param, sizeof...(Params)> listed(const Params &...params) {
   return {{static_cast<Param>(params)...}};
 }
 
-// Several lists as one.
+// Concatenates lists.
 template <size_t... Sizes>
 constexpr auto joined(const std::array<Param, Sizes> &...lists) {
   std::array<Param, (Sizes + ...)> all{};
@@ -78,9 +78,9 @@ constexpr auto joined(const std::array<Param, Sizes> &...lists) {
   return all;
 }
 
-// The time range.
+// The parameters of the time range.
 inline constexpr std::array kWindowParams = {kFrom, kTo, kExperiment, kWorkload};
-// The store and its limits.
+// The parameters of the store and of a query's limits.
 inline constexpr std::array kStoreParams = {kStores, kMaxPoints, kTimeout};
 // The parameters of read_question, and the time range.
 inline constexpr auto kQuestionParams = joined(listed(metric_param(ATALAYA_REQUIRED), kTag), kWindowParams,

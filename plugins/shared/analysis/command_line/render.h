@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers as texts.
+// Formats query answers as text.
 #pragma once
 
 #include <string>
@@ -11,40 +11,40 @@
 
 namespace atalaya::command_line {
 
-// "proc.cpu.user{host=h,pid=1}"; without the braces when there are no tags.
+// Returns "proc.cpu.user{host=h,pid=1}"; without braces if there are no tags.
 std::string label_of(const query::Answer &answer);
 
-// "host=h,pid=1": visible characters.
+// Returns "host=h,pid=1", with control characters escaped.
 std::string tags_text(const query::Tags &tags);
-// The tags that all answers have, with one value.
+// Returns the tags that all answers have with the same value.
 query::Tags common_tags(const std::vector<query::Answer> &answers);
 
 // [{"metric":..,"kind":..,"unit":..,"summary":..,"tags":{..},"aggregateTags":[..],"dps":[[milliseconds,value],..]}], kind, unit
 // (UCUM) and summary if they are known. An unknown value and one that is not finite are null. Where a part of the range was not
 // collected: ,"coverage":0.39 and the points that rest on a part of their interval, as "partly":[[milliseconds,0.75],..].
 std::string as_json(const std::vector<query::Answer> &answers);
-// A line per point: time, metric, a column for each tag, value, unit (UCUM), and the collected part of the interval if there is a
-// partly collected one. RFC 4180.
+// Returns CSV (RFC 4180) with a line per point: time, metric, a column for each tag, value, unit (UCUM) and, if an interval was
+// only partly collected, the collected part.
 std::string as_csv(const std::vector<query::Answer> &answers);
-// "coverage":.. if it is below 1, "partly":[..] if there are points that rest on a part of their interval.
+// Writes "coverage":.. if it is below 1, and "partly":[..] if there are points that rest on a part of their interval.
 void write_coverage(core::JsonWriter &json, const query::Answer &answer);
-// For people, in columns; the unit follows the metric.
+// Returns a table for people; the unit follows the metric.
 std::string as_table(const std::vector<query::Answer> &answers);
-// "kind":..,"unit":..,"summary":.. if they are known.
+// Writes "kind":..,"unit":..,"summary":.. if they are known.
 void write_info(core::JsonWriter &json, const store::MetricInfo *info);
 
-// Rows in columns of the width they need; the first row is the header, columns of numbers are aligned to the right.
+// Formats rows as aligned columns. The first row is the header; columns of numbers are aligned to the right.
 using Row = std::vector<std::string>;
 std::string as_columns(const std::vector<Row> &rows);
 std::string as_csv_rows(const std::vector<Row> &rows);
-// Text of an XML document, with escaped quotes and control characters.
+// Escapes a text for an XML document, including quotes and control characters.
 std::string xml_text(std::string_view text);
-// The opening tag of a picture, its rules for readers who prefer dark, and its background. Texts with the class "own" and shapes
-// without the classes paper, grid, zero and reference keep their colours.
+// Returns the opening tag of a picture, its style sheet for dark mode, and its background. Dark mode does not change texts of the
+// class "own" and shapes without the classes paper, grid, zero and reference.
 std::string svg_head(int width, int height);
-// A point's value: the shortest decimal that is the same number, or the exact count. The caller handles NaN.
+// Appends a point's value: the exact count, or the shortest decimal that parses to the same number. The caller handles NaN.
 void append_value(std::string &out, const query::Answer &answer, const query::Point &point);
-// 10 digits, and all digits of a whole number below 1e17: no digits from rounding errors.
+// Formats a value with 10 digits, and an integer below 1e17 with all digits. So no digit comes from a rounding error.
 std::string rounded_text(double value);
 
 }  // namespace atalaya::command_line

@@ -13,10 +13,10 @@
 
 namespace atalaya::experiments {
 
-// Everything throws Wrong, or store::Error.
+// All methods throw Wrong or store::Error.
 class ExperimentLog {
  public:
-  // `store`: as --store takes it.
+  // `store`: the value of --store.
   ExperimentLog(Host host, const std::string &store);
 
   // Starts the experiment; no experiment of the same name may be open.

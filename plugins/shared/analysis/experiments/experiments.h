@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Experiments and their workloads: spans of the store by a convention of tags. See docs/reference/query.md.
+// Experiments and their workloads. The store has them as spans with certain tags: see docs/reference/query.md.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Experiment {
   std::string name;
   std::string workload;  // one run within the experiment; "": the experiment itself
   std::string user, notes;
-  query::Tags tags;  // further ones
+  query::Tags tags;  // further tags of its span
   int64_t start_ns = 0;
   int64_t duration_ns = -1;  // -1: it is still open
 
@@ -39,7 +39,7 @@ std::vector<Experiment> experiments(store::Store &store, std::string_view name =
 // The latest experiment with this name and workload. If there is none, throws Wrong with similar names.
 Experiment find_experiment(store::Store &store, const std::string &name, const std::string &workload);
 
-// Names and the rest of their tags: letters, digits and a few signs that need no quoting, at most 200 bytes. Throws Wrong.
+// Checks a name or the value of a tag: 1 to 200 letters, digits, spaces and - _ . : / @ +, not starting with -. Throws Wrong.
 void check_name(const char *what, const std::string &name);
 
 }  // namespace atalaya::experiments

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times and ranges that may name an experiment of the store. What is wrong begins with `where`. All throw Wrong, and store::Error.
+// Parses times and ranges that may name an experiment of the store. All throw Wrong with a text that starts with `where`, and
+// store::Error.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +12,9 @@
 
 namespace atalaya::experiments {
 
-// A time as parse_time reads it, or "EXPERIMENT+2m": the start of the last experiment of that name, and a length.
+// Parses a time as parse_time does, or "EXPERIMENT+2m": 2 minutes after the start of the last experiment of that name.
 int64_t time_of(std::string_view where, const std::string &text, store::Store &store, int64_t now_ns);
-// "FROM..TO" or "FROM:TO" of such times, although times contain colons, or the last experiment of that name.
+// Parses "FROM..TO" or "FROM:TO" of such times (which may contain colons), or the name of an experiment: the range of the last one.
 query::Range range_of(std::string_view where, const std::string &text, store::Store &store, int64_t now_ns);
 
 }  // namespace atalaya::experiments

@@ -16,7 +16,7 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// Code that HotSpot generates, by its names in perf maps.
+// Returns true for code that HotSpot generates, by its names in perf maps.
 bool is_stub(std::string_view name) {
   constexpr std::array<std::string_view, 14> kStubs = {
       "Interpreter",        "StubRoutines", "RuntimeStub",   "vtable",        "itable",       "I2C/C2I",     "MethodHandles",
@@ -57,11 +57,11 @@ bool is_early_end(std::string_view name) {
 }
 
 // "[libc.so.6]": an unknown function in that file.
-Class file_class(std::string_view name, const Company &company) {
+Class file_class(std::string_view name, const ProcessTraits &traits) {
   if (is_early_end(name) || name == "[unknown]") return Class::unknown;
   if (name == "[libjvm.so]") return Class::runtime;
   const bool library = contains(name, ".so") || name == "[vdso]" || name == "[kernel]";
-  return library || company.managed ? Class::system : Class::application;
+  return library || traits.managed ? Class::system : Class::application;
 }
 
 bool is_made(std::string_view frame) {
@@ -108,29 +108,29 @@ bool is_jvm_own(std::string_view name) {
   return starts_with_any_of(name, kBeginnings) || module_of(name).starts_with("libjvm.");
 }
 
-Class class_of(std::string_view frame, const Company &company) {
+Class class_of(std::string_view frame, const ProcessTraits &traits) {
   if (frame.ends_with("_[k]")) return Class::kernel;
   if (const std::string_view module = module_of(frame); !module.empty()) return module_class(module);
-  if (is_made(frame) || (is_stub(frame) && company.jvm) || is_java_path(frame)) return generated_class(frame);
-  if (frame.starts_with('[') && frame.ends_with(']')) return file_class(frame, company);
-  if (company.jvm && is_java_dotted(frame)) return Class::application;
-  if (company.managed) return contains(frame, "::") || is_jvm_own(frame) ? Class::runtime : Class::system;
+  if (is_made(frame) || (is_stub(frame) && traits.jvm) || is_java_path(frame)) return generated_class(frame);
+  if (frame.starts_with('[') && frame.ends_with(']')) return file_class(frame, traits);
+  if (traits.jvm && is_java_dotted(frame)) return Class::application;
+  if (traits.managed) return contains(frame, "::") || is_jvm_own(frame) ? Class::runtime : Class::system;
   return is_c_library(frame) ? Class::system : Class::application;
 }
 
 Classes::Classes(const Tree &tree, uint32_t group_depth)
-    : process_(tree.size()), companies_(tree.size()), classes_(tree.size(), Class::group) {
+    : process_(tree.size()), traits_(tree.size()), classes_(tree.size(), Class::group) {
   for (uint32_t i = 1; i < tree.size(); ++i) {
     const Node &node = tree.node(i);
     const std::string_view name = tree.name(i);
     process_[i] = node.depth <= group_depth ? i : process_[node.parent];
-    Company &company = companies_[process_[i]];
+    ProcessTraits &traits = traits_[process_[i]];
     const bool java = node.depth == group_depth && (name == "java" || name.starts_with("java-"));
-    if (java || is_jvm_own(name)) company.jvm = true;
-    if (company.jvm || is_made(name) || is_java_path(name)) company.managed = true;
+    if (java || is_jvm_own(name)) traits.jvm = true;
+    if (traits.jvm || is_made(name) || is_java_path(name)) traits.managed = true;
   }
   for (uint32_t i = 1; i < tree.size(); ++i)
-    if (tree.node(i).depth > group_depth) classes_[i] = class_of(tree.name(i), companies_[process_[i]]);
+    if (tree.node(i).depth > group_depth) classes_[i] = class_of(tree.name(i), traits_[process_[i]]);
 }
 
 EarlyEnds early_ends(const Tree &tree, const Classes &classes, uint32_t group_depth) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The class of a frame, by its module, its name and its process: the colours of the reference's flame graphs, and more.
+// Classifies a frame by its module, its name and its process. Each class has a colour in the flame graph.
 #pragma once
 
 #include <cstdint>
@@ -21,34 +21,34 @@ enum class Class : uint8_t {
   unknown,  // placeholders of unknown frames
 };
 
-// Facts from the other frames of the process.
-struct Company {
+// Facts about a process, from all of its frames.
+struct ProcessTraits {
   bool jvm = false;      // it is a JVM
-  bool managed = false;  // a runtime generated code in it: its native frames are not the application
+  bool managed = false;  // a runtime generated code in it, so its native frames are not application code
 };
 
-// "libc.so.6" of malloc_[libc.so.6]: the file that a source has kept with the frame; empty: none, or it is the program's own.
+// Returns the file of a library frame: "libc.so.6" of malloc_[libc.so.6]; empty for the program's own code.
 std::string_view module_of(std::string_view frame);
 
-Class class_of(std::string_view frame, const Company &company);
+Class class_of(std::string_view frame, const ProcessTraits &traits);
 bool is_application(Class kind);
-// A frame that only JVM processes have, and that is not Java.
+// Returns true for a frame of the JVM's own code, which no other process has.
 bool is_jvm_own(std::string_view frame);
 
-// Of each node. Nodes up to `group_depth` are groups; those of that depth are processes.
+// The class of each node. Nodes up to `group_depth` are groups; those at `group_depth` are processes.
 class Classes {
  public:
   Classes(const Tree &tree, uint32_t group_depth);
   Class of(uint32_t node) const { return classes_[node]; }
-  bool in_jvm(uint32_t node) const { return companies_[process_[node]].jvm; }
+  bool in_jvm(uint32_t node) const { return traits_[process_[node]].jvm; }
 
  private:
-  std::vector<uint32_t> process_;  // the process of each node: itself, or one above it; nodes above processes are their own
-  std::vector<Company> companies_;
+  std::vector<uint32_t> process_;  // the process node of each node; of nodes above processes: the node itself
+  std::vector<ProcessTraits> traits_;
   std::vector<Class> classes_;
 };
 
-// The sum of values whose stacks end before the first function of their thread, of all processes and of JVMs.
+// The sum of the values of incomplete stacks, which lack the first function of their thread: of all processes, and of JVMs.
 struct EarlyEnds {
   double all = 0, jvms = 0;
 };

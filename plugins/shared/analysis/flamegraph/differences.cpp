@@ -11,8 +11,8 @@
 namespace atalaya::flamegraph {
 namespace {
 
-constexpr double kDeviations = 3;  // in standard deviations of counts: smaller changes are chance
-constexpr double kLeast = 0.05;    // minimum share of the largest change
+constexpr double kDeviations = 3;   // in standard deviations of counts: smaller changes are chance
+constexpr double kMinShare = 0.05;  // minimum share of the largest change
 constexpr size_t kMaxFunctions = 10;
 
 // The rank of a difference: the change times its share of the function's value, so that new functions rank first.
@@ -39,7 +39,7 @@ std::vector<Difference> differences(const Tree &tree, uint32_t group_depth, cons
     largest = std::max(largest, one.change());
     found.push_back(one);
   }
-  std::erase_if(found, [&](const Difference &one) { return one.change() < kLeast * largest; });
+  std::erase_if(found, [&](const Difference &one) { return one.change() < kMinShare * largest; });
   std::sort(found.begin(), found.end(), [](const Difference &a, const Difference &b) {
     return weight(a) != weight(b) ? weight(a) > weight(b) : a.function < b.function;
   });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions in which two sets of stacks differ. Pure.
+// Finds the functions whose time differs between two sets of stacks. Pure.
 #pragma once
 
 #include <string>
@@ -10,19 +10,20 @@
 
 namespace atalaya::flamegraph {
 
-// Values per part of the set, such as a task; with callees, a recursive function once.
+// The time of a function with its callees per part of a set, such as a task; a recursive function counts once.
 struct Difference {
   std::string function;
   double shown = 0, before = 0;
   double change() const { return shown - before; }
 };
 
-// Functions with more time in the shown set: those that explain most of it first, which are new in it or much longer, and not their
-// callers with time in both. Changes that chance explains, and those below 5 % of the largest one, are left out. parts: number of
-// parts of each side; `counts`: the values are counts of samples.
+// Returns the functions with more time in the shown set. The rank of a function is its change, times the share of the change in its
+// time: so a new or much longer function precedes its callers, which have time in both sets. Omits changes below three standard
+// deviations of sample counts, and those below 5 % of the largest change. `parts`: number of parts of each set; `counts`: the
+// values are counts of samples.
 std::vector<Difference> differences(const Tree &tree, uint32_t group_depth, const Values &parts, bool counts);
 
-// One line per function, with the time per task of both sides.
+// Formats one line per function, with the time per task in both sets.
 std::string text_of(const std::vector<Difference> &differences, Unit unit);
 
 }  // namespace atalaya::flamegraph

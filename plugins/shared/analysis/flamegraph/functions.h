@@ -10,18 +10,19 @@
 
 namespace atalaya::flamegraph {
 
-// Whether a node above has the same function.
+// Returns true if an ancestor of the node is the same function.
 bool is_recursive(const Tree &tree, uint32_t node);
 
 struct Function {
   std::string name;
-  Values self{}, total{};  // in it; in it and its callees, a recursive function once
+  Values self{}, total{};  // total: including callees; a recursive function counts once
 };
 
-// All functions with time, those with most time of their own first. Nodes up to `group_depth` are no functions.
+// Returns all functions with time in descending order of self time. Nodes up to `group_depth` are no functions.
 std::vector<Function> functions_of(const Tree &tree, uint32_t group_depth);
 
-// At most 80 columns wide. The column of own time adds up to the time of the whole tree; shares are those of the picture.
+// Formats the functions as a table of at most 80 columns. The self times add up to the time of the tree; shares are equal to those
+// in the picture.
 std::string function_table(const Tree &tree, uint32_t group_depth, const Style &style, size_t top);
 
 }  // namespace atalaya::flamegraph

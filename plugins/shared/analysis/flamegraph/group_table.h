@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first frames of a tree as text: one line per group, the largest first.
+// Formats the first frames of a tree as a table: one line per group, the largest first.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace atalaya::flamegraph {
 
-// " 4.200 s  62.1 %  holder of app-812  app". The tree is finished.
+// Returns lines such as " 4.200 s  62.1 %  holder of app-812  app". Call Tree::finish() before.
 std::string table_of(const Tree &tree, uint32_t group_depth, Unit unit);
 
 }  // namespace atalaya::flamegraph

@@ -43,7 +43,7 @@ std::string process_of(const graph::Flow &flow, const std::string &host) {
 Peers::Peers(std::vector<graph::Flow> flows, const graph::Translations &translations)
     : flows_(std::move(flows)), links_(graph::paired(flows_, translations)) {}
 
-// The remote end with the most bytes. Flows without a pid belong to ended processes.
+// Finds the remote end with the most bytes. Flows without a pid belong to ended processes.
 const graph::Flow *Peers::find(const std::string &host, const std::string &pid, const std::string &remote, const std::string &port,
                                bool opened) const {
   const graph::Flow *best = nullptr;

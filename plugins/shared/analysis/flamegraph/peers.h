@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processes at the other ends of connections that threads waited for, by the flows of all hosts (source net).
+// Finds the processes at the other ends of the connections that threads waited for, in the flows of all hosts (source net).
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ class Peers {
  public:
   Peers(std::vector<graph::Flow> flows, const graph::Translations &translations);
 
-  // The tag `owner` of a stack: an address becomes "postgres-812 on n2 (10.0.0.2:5432)" if flows have its process.
+  // Returns the tag `owner` of a stack. If flows have the process of an address, it becomes "postgres-812 on n2 (10.0.0.2:5432)".
   std::string owner_of(const store::Tags &tags) const;
 
  private:
@@ -27,7 +27,7 @@ class Peers {
   std::vector<graph::Link> links_;
 };
 
-// Names of owners by the flows of this range. Throws query::TooMuch, store::Error.
+// Returns a function that names owners by the flows of this range. Throws query::TooMuch, store::Error.
 OwnerName read_owner_names(store::Store &store, const store::Range &range, query::Budget &budget);
 
 }  // namespace atalaya::flamegraph

@@ -41,7 +41,7 @@ std::vector<std::string> names_with_stacks(store::Store &store, const store::Sel
 
 }  // namespace
 
-std::string why_nothing(store::Store &store, const Wanted &wanted, const store::Range &range, query::Budget &budget) {
+std::string reason_for_no_stacks(store::Store &store, const Wanted &wanted, const store::Range &range, query::Budget &budget) {
   constexpr size_t kMaxNamed = 5;
   store::Selection others = selected(wanted, range);
   const auto process = std::find_if(others.tags.begin(), others.tags.end(), [](const auto &tag) { return tag.key == "process"; });
@@ -91,8 +91,8 @@ void add_stored(Tree &tree, Side side, store::Store &store, const Wanted &wanted
     if (is_new) {
       budget.hold(1);
       const auto [process, is_new_process] = processes.try_emplace(stack.entity);
-      if (is_new_process) process->second = tree.leaf(process_frames(stack.tags, wanted.by, wanted.owner_name));
-      at->second = tree.leaf(process->second, stack.folded);
+      if (is_new_process) process->second = tree.add_stack(process_frames(stack.tags, wanted.by, wanted.owner_name));
+      at->second = tree.add_stack(process->second, stack.folded);
     }
     tree.add(at->second, side, value);
     if (visitor) visitor(stack);

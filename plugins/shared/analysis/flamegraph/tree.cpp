@@ -36,11 +36,11 @@ bool Tree::child(uint32_t &node, std::string_view name) {
   return true;
 }
 
-uint32_t Tree::leaf(std::string_view folded) {
-  return leaf(0, folded);
+uint32_t Tree::add_stack(std::string_view folded) {
+  return add_stack(0, folded);
 }
 
-uint32_t Tree::leaf(uint32_t node, std::string_view folded) {
+uint32_t Tree::add_stack(uint32_t node, std::string_view folded) {
   for (;;) {
     const std::string_view frame = folded.substr(0, folded.find(';'));
     if (!frame.empty() && !child(node, frame)) {
@@ -71,13 +71,13 @@ void Tree::finish() {
     const uint32_t parents[] = {nodes_[left].parent, nodes_[right].parent};
     return parents[0] != parents[1] ? parents[0] < parents[1] : name(left) < name(right);
   });
-  begins_.assign(nodes_.size() + 1, 0);
-  for (const uint32_t node : ordered_) ++begins_[nodes_[node].parent + 1];
-  std::partial_sum(begins_.begin(), begins_.end(), begins_.begin());
+  first_child_.assign(nodes_.size() + 1, 0);
+  for (const uint32_t node : ordered_) ++first_child_[nodes_[node].parent + 1];
+  std::partial_sum(first_child_.begin(), first_child_.end(), first_child_.begin());
 }
 
 std::span<const uint32_t> Tree::children(uint32_t number) const {
-  return std::span(ordered_).subspan(begins_[number], begins_[number + 1] - begins_[number]);
+  return std::span(ordered_).subspan(first_child_[number], first_child_[number + 1] - first_child_[number]);
 }
 
 }  // namespace atalaya::flamegraph

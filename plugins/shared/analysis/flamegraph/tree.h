@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tree of stacks with common beginnings: the data of a flame graph. A recursive frame is a child of itself, in `a;b;a` as in
-// `a;a`. Parents have smaller indices than their children, so that sums and marks need no recursion at any depth.
+// A prefix tree of stacks: the data of a flame graph. Each occurrence of a recursive function is a node of its own. Invariant:
+// parents have smaller indices than their children, so that sums and marks need no recursion.
 #pragma once
 
 #include <array>
@@ -15,32 +15,32 @@
 
 namespace atalaya::flamegraph {
 
-// The shown values, and the compared ones.
+// A tree has two sets of values: the shown ones, and those of the time before, for a comparison.
 enum class Side : uint8_t { shown, before };
 using Values = std::array<double, 2>;
 
 struct Node {
-  uint32_t parent = 0, name = 0, depth = 0;  // of the root: 0
-  Values self{}, total{};                    // of stacks that end in it; of all that contain it
+  uint32_t parent = 0, name = 0, depth = 0;  // all 0 for the root
+  Values self{}, total{};                    // self: stacks that end in the node; total: stacks that contain it
   double shown() const { return total[0]; }
   double before() const { return total[1]; }
 };
 
 class Tree {
  public:
-  // Stacks beyond a limit keep only their first frames; their values stay in the sums.
+  // A stack beyond a limit is cut to its first frames; its value counts at the last one.
   struct Limits {
-    size_t nodes = 2'000'000, depth = 2048, bytes = size_t{256} << 20;  // bytes: of different names
+    size_t nodes = 2'000'000, depth = 2048, bytes = size_t{256} << 20;  // bytes: maximum bytes of distinct names
   };
   Tree() : Tree(Limits()) {}
   explicit Tree(const Limits &limits);
 
-  // The node of the stack's last frame: "a;b;c", root first. Empty frames are ignored.
-  uint32_t leaf(std::string_view folded);
-  // The same below a node.
-  uint32_t leaf(uint32_t node, std::string_view folded);
+  // Adds the stack "a;b;c" (root first) and returns the node of its last frame. Empty frames are ignored.
+  uint32_t add_stack(std::string_view folded);
+  // Adds the stack below `node`.
+  uint32_t add_stack(uint32_t node, std::string_view folded);
   void add(uint32_t node, Side side, double value) { nodes_[node].self[static_cast<size_t>(side)] += value; }
-  // Stacks that were cut by the limits.
+  // Number of stacks that were cut by the limits.
   size_t cut() const { return cut_; }
 
   // Clears the values of stacks without a wanted frame. Call before finish().
@@ -68,7 +68,7 @@ class Tree {
   std::unordered_map<std::string, uint32_t, NameHash, std::equal_to<>> numbers_;
   std::vector<const std::string *> names_;           // keys of numbers_, whose addresses are stable
   std::unordered_map<uint64_t, uint32_t> children_;  // (parent, name) -> node
-  std::vector<uint32_t> ordered_, begins_;           // children of all nodes, and the start of those of each node
+  std::vector<uint32_t> ordered_, first_child_;      // children of all nodes; index of the first child of each node
   size_t bytes_ = 0, cut_ = 0;
 };
 

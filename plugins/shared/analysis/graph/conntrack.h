@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Translations of addresses, from the kernel's table of connections (/proc/net/nf_conntrack, `conntrack -L`).
+// Reads translations of addresses from the kernel's table of connections (/proc/net/nf_conntrack, `conntrack -L`).
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,8 @@
 
 namespace atalaya::graph {
 
-// Connections to one service; client ports are ignored, so that one connection in the table represents all of its kind.
+// The connections of one client to one service. Client ports are ignored, so that one connection in the table represents all of
+// them.
 struct Service {
   std::string protocol, client, server, port;
   bool operator<(const Service &other) const {
@@ -19,13 +20,13 @@ struct Service {
   bool operator==(const Service &other) const = default;
 };
 
-// From the addresses at the client's end to those at the server's end. A service with several servers has several.
+// Maps the addresses at the client's end to those at the server's end. A service with several servers has several entries.
 using Translations = std::multimap<Service, Service>;
 
 // Adds the translation, unless it is already stored or does not change the address.
 void add_translation(const Service &seen, const Service &real, Translations &translations);
-// Adds the connections of the text with translated addresses or ports; ignores other lines. Returns the number of lines that are
-// connections.
+// Adds the translated addresses and ports of the connections in the text. Returns the number of connections in the text, translated
+// or not.
 size_t add_translations(std::string_view text, Translations &translations);
 
 }  // namespace atalaya::graph

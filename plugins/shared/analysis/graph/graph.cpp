@@ -79,8 +79,8 @@ class Projection {
  private:
   const std::vector<Flow> &flows_;
   const By by_;
-  std::map<std::string, std::set<std::string>> owners_;  // by address: the hosts that have it
-  std::map<ProcessKey, size_t> processes_;               // by process: one of its flows
+  std::map<std::string, std::set<std::string>> owners_;  // hosts by address
+  std::map<ProcessKey, size_t> processes_;               // index of one flow of the process
 };
 
 const std::string &largest(const std::map<std::string, double> &amounts) {
@@ -100,7 +100,7 @@ std::optional<By> by_of(std::string_view name) {
 Graph graph_of(const std::vector<Flow> &flows, const std::vector<Link> &links, const std::vector<Worker> &workers, By by) {
   const Projection projection(flows, by);
   std::map<Node, Resources> used;
-  std::map<Node, std::map<std::string, double>> moved;  // by container: bytes of each process name in it
+  std::map<Node, std::map<std::string, double>> moved;  // bytes by container and process name
   std::map<std::pair<Node, Node>, double> bytes;
   Graph graph;
   graph.by = by;

@@ -21,14 +21,14 @@ std::optional<By> by_of(std::string_view name);
 
 struct Resources {
   double cpu = 0;     // cores, average over the range
-  double memory = 0;  // MiB, the same
+  double memory = 0;  // MiB, average over the range
   bool known = false;
 };
 
 // The name for traffic without a known process.
 inline constexpr const char *kUnattributed = "unattributed";
 
-// A user of resources, according to samples of processes.
+// A process and its resource use, from samples.
 struct Worker {
   std::string host, pid, process, container, command;
   Resources used;
@@ -40,7 +40,7 @@ struct Node {
   std::string command;  // selects the colour; for a container, the process with most traffic
   std::string pid;
   bool outside = false;    // an address of no known host
-  bool contained = false;  // a container, not a process outside containers
+  bool contained = false;  // true: the node is a container; false: a process outside of containers
   Resources used;
 
   bool operator<(const Node &other) const { return id() < other.id(); }
@@ -53,8 +53,8 @@ struct Graph {
   By by = By::process;
   std::vector<Node> nodes;                            // sorted by id
   std::map<std::pair<size_t, size_t>, double> bytes;  // from, to: bytes sent by the first to the second
-  double total = 0;                                   // sum of these
-  double estimated = 0;                               // the part that was divided among several clients and servers
+  double total = 0;                                   // sum of `bytes`
+  double estimated = 0;                               // the part of `total` that pairing has estimated
 };
 
 Graph graph_of(const std::vector<Flow> &flows, const std::vector<Link> &links, const std::vector<Worker> &workers, By by);

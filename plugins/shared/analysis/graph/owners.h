@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The location of each address, according to the flows that have it as their own.
+// Finds the host and network namespace of an address, from the flows that report it as their local address.
 #pragma once
 
 #include <map>
@@ -22,8 +22,8 @@ inline Place place_of(const Flow &flow) {
 class Owners {
  public:
   explicit Owners(const std::vector<Flow> &flows);
-  // The place of the address for the host of this flow: its own places first, because other hosts may have the same private
-  // addresses. Nothing if several places have it.
+  // Returns the place to which the address refers on the host of `seen_by`: a place of that host if one has the address, because
+  // other hosts may have the same private address. Nothing if several places have it.
   std::optional<Place> of(const std::string &address, const Flow &seen_by) const;
 
  private:

@@ -17,7 +17,7 @@ namespace atalaya::graph {
 namespace {
 
 // Ends with smaller differences are equal: some bytes are always in flight at the end of a window.
-constexpr double kSame = 0.01;
+constexpr double kTolerance = 0.01;
 constexpr size_t kMaxPairs = 1'000'000;
 constexpr const char *kAny = "*";
 
@@ -255,18 +255,18 @@ class Pairing {
   // Received without the sender's address: from one of the servers that the process sends to.
   void unnamed_replies() {
     std::map<ProcessKey, std::set<std::pair<ProcessKey, std::string>>>
-        asked;  // the server processes and ports to which the process sends
+        servers_sent_to;  // the server processes and ports to which the process sends
     for (const Link &one : links_)
       if (one.client != kUnknown && one.server != kUnknown && is_udp(flows_[one.client]))
-        asked[process_of(flows_[one.client])].insert({process_of(flows_[one.server]), flows_[one.server].port});
+        servers_sent_to[process_of(flows_[one.client])].insert({process_of(flows_[one.server]), flows_[one.server].port});
     std::map<std::pair<ProcessKey, std::string>, std::vector<size_t>> servers;
     for (size_t i = 0; i < flows_.size(); ++i)
       if (is_udp(flows_[i]) && !flows_[i].opened && has_remaining(i)) servers[{process_of(flows_[i]), flows_[i].port}].push_back(i);
     std::map<std::vector<size_t>, std::vector<size_t>> clients;  // by their possible servers
     for (size_t i = 0; i < flows_.size(); ++i) {
       const Flow &flow = flows_[i];
-      const auto known = asked.find(process_of(flow));
-      if (!is_udp(flow) || !flow.opened || flow.remote != kAny || !has_remaining(i) || known == asked.end()) continue;
+      const auto known = servers_sent_to.find(process_of(flow));
+      if (!is_udp(flow) || !flow.opened || flow.remote != kAny || !has_remaining(i) || known == servers_sent_to.end()) continue;
       std::vector<size_t> theirs;
       for (const auto &server : known->second)
         for (const size_t end : servers[server])
@@ -313,10 +313,10 @@ class Pairing {
   // shares: its owner among several is a guess.
   void divide(const Group &group, size_t first, const Direction &direction) {
     const double by_clients = sum(group.clients, direction.of_client), by_servers = sum(group.servers, direction.of_server);
-    const double most = std::max(by_clients, by_servers), least = std::min(by_clients, by_servers);
-    if (least <= 0) return;
-    const bool same = most - least <= kSame * most;
-    const double both = same ? most : least;
+    const double larger = std::max(by_clients, by_servers), smaller = std::min(by_clients, by_servers);
+    if (smaller <= 0) return;
+    const bool same = larger - smaller <= kTolerance * larger;
+    const double both = same ? larger : smaller;
     const bool guessed = !same && several_processes(by_clients > by_servers ? group.clients : group.servers);
     for (size_t i = first; i < links_.size(); ++i) {
       Link &one = links_[i];

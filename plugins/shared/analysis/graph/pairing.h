@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pairs the two ends of each connection in the flows of all hosts.
 //
-// Flows with the same addresses and port on both sides are a group. In a group with one client or one server, and equal counts on
-// both sides, the counts of each end show the traffic of each process. If several clients meet several servers at one address and
-// port, as with forking servers, the bytes of each client are divided in proportion to those of the servers: an estimate. The
-// same holds for several flows of the side that counted more. The rest of a flow may belong to another group, found by another
-// key; a difference that remains between the ends is traffic with an unknown peer.
+// Client flows and server flows with the same addresses and port form a group. If the group has one client or one server, and both
+// sides counted equal bytes, the counts are the traffic of each pair of processes. If several clients and several servers share an
+// address and port, as with forking servers, the bytes of each client are divided among the servers in proportion to the servers'
+// bytes: an estimate. If one side counted more and has several flows, its matched bytes are divided in the same way. The unmatched
+// rest of a flow is tried in groups by other keys; what remains is traffic with an unknown peer.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parameter that commands on flows share.
+// The parameter that all commands on flows have.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -17,12 +17,12 @@ inline constexpr Param kConntrack =
     param::list("conntrack", command_line::kText,
                 "Output of conntrack -L of a host that translates addresses (default: the table of this host, if readable)")
         .unit("FILE");
-// Throws Failure.
+// Reads the translations that the parameter names. Throws Failure.
 Translations read_translations(Host host);
-// The table of this host, if it is readable.
+// Reads the translation table of this host; empty if it is not readable.
 Translations own_translations();
 
-// "10%" or "0.1". Throws query::Wrong.
+// Parses a share such as "10%" or "0.1". Throws query::Wrong.
 double share_of(std::string_view where, std::string_view text);
 
 }  // namespace atalaya::graph

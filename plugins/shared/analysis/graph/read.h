@@ -12,13 +12,14 @@
 
 namespace atalaya::graph {
 
-// Sums over the range; windows that overlap it partly count in proportion. A process, by host and pid, has the names that were
-// reported last.
+// Reads the flows, summed over the range; a window that is partly in the range counts in proportion. Each process (host and pid)
+// gets its last reported names.
 std::vector<Flow> read_flows(const std::vector<store::TagFilter> &tags, const query::Range &range, store::Store &store,
                              query::Budget &budget);
 // Adds the translations of addresses that hosts reported in the range (source nat).
 void add_reported_translations(const query::Range &range, store::Store &store, query::Budget &budget, Translations &translations);
-// Averages over the part of the range in which the host reported processes; none if it reported none.
+// Reads the average resource use of processes over the part of the range in which their host reported processes. Hosts that
+// reported none have no workers.
 std::vector<Worker> read_workers(const query::Range &range, store::Store &store, query::Budget &budget);
 
 }  // namespace atalaya::graph

@@ -42,7 +42,7 @@ std::string cpu_function(std::string_view name) {
   return dotted(name);
 }
 
-// The function of a frame; "" if the frame is not a function: the caller decides then.
+// Returns the function of a frame; "" if the frame is not a function.
 std::string java_of(std::string_view frame) {
   if (!is_made(frame)) return {};
   if (frame.starts_with("Interpreter")) return std::string(kInterpreted);

@@ -297,9 +297,9 @@ std::optional<Exemplar> exemplar_of(const std::string &function, const store::Ra
   return exemplar;
 }
 
-std::vector<InJvm> jvms_with(const std::string &function, const Overview &overview, store::Store &store,
-                             std::vector<store::TagFilter> tags, query::Budget &budget) {
-  std::vector<InJvm> all;
+std::vector<JvmShare> jvms_with(const std::string &function, const Overview &overview, store::Store &store,
+                                std::vector<store::TagFilter> tags, query::Budget &budget) {
+  std::vector<JvmShare> all;
   tags.push_back({"function", {query::exactly(function)}});
   for (const Usage &usage : usage_of("jvm.function.self", kByJvm, store, tags, overview.range, budget))
     all.push_back({tag_of(usage.tags, "host"), tag_of(usage.tags, "pid"), tag_of(usage.tags, "process"),
@@ -341,7 +341,7 @@ Overview overview_of(store::Store &store, const std::vector<store::TagFilter> &t
   return overview;
 }
 
-std::vector<Function> first_of(const std::vector<Function> &functions, size_t count) {
+std::vector<Function> top_functions(const std::vector<Function> &functions, size_t count) {
   std::set<std::string> wanted;
   const auto want = [&](std::optional<double> Function::*value) {
     std::vector<const Function *> known;

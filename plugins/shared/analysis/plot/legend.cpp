@@ -28,7 +28,7 @@ Legend::Legend(const Plot &plot, std::vector<Entry> entries) : plot_(plot), entr
     longest = std::max(longest, core::display_width(labels_.back()));
   }
   const int room = plot.width - kLeft - 12;
-  column_ = std::min(room, kSwatch + (static_cast<int>(std::min(longest, kMaxLabel)) + 2) * kLetter);
+  column_ = std::min(room, kSwatch + (static_cast<int>(std::min(longest, kMaxLabel)) + 2) * kCharacterWidth);
   columns_ = static_cast<size_t>(room / column_);
 }
 
@@ -39,16 +39,17 @@ int Legend::height() const {
 void Legend::draw(std::string &out, int top) const {
   const auto y_of = [&](size_t row) { return top + 12 + static_cast<double>(row) * kRow; };
   for (size_t i = 0; i < labels_.size(); ++i) {
-    const size_t look = entries_[i].look;
+    const size_t colour_index = entries_[i].colour_index;
     const Line &line = plot_.lines[entries_[i].line];
     const double x = kLeft + static_cast<double>(i % columns_) * column_;
     const double y = y_of(i / columns_);
     if (plot_.stacked)
-      out += "<rect x=\"" + pixels(x + 6) + "\" y=\"" + pixels(y - 10) + "\" width=\"16\" height=\"12\"" + fill_of(look, line) +
-             "/>\n";
+      out += "<rect x=\"" + pixels(x + 6) + "\" y=\"" + pixels(y - 10) + "\" width=\"16\" height=\"12\"" +
+             fill_of(colour_index, line) + "/>\n";
     else
-      add_line(out, x, y - 4, x + kSwatch - 6, y - 4, (stroke_of(look, line) + " stroke-width=\"2.5\"").c_str());
-    add_text(out, x + kSwatch, y, "start", core::cut_to_width(labels_[i], static_cast<size_t>((column_ - kSwatch) / kLetter)));
+      add_line(out, x, y - 4, x + kSwatch - 6, y - 4, (stroke_of(colour_index, line) + " stroke-width=\"2.5\"").c_str());
+    add_text(out, x + kSwatch, y, "start",
+             core::cut_to_width(labels_[i], static_cast<size_t>((column_ - kSwatch) / kCharacterWidth)));
   }
   if (entries_.size() > labels_.size())
     add_text(out, kLeft, y_of(rows()), "start", "and " + std::to_string(entries_.size() - labels_.size()) + " more lines");

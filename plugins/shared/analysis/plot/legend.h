@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The legend of a panel, in columns for the longest name.
+// The legend of a panel, in columns that fit the longest name.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ class Legend {
   struct Entry {
     size_t line = 0;  // of the plot
     std::string unit;
-    size_t look = 0;  // its colour
+    size_t colour_index = 0;  // its colour
   };
   // References come first. Units are shown if there are several.
   Legend(const Plot &plot, std::vector<Entry> entries);

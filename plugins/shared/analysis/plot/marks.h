@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Marks of a chart as SVG, and their looks.
+// SVG elements of a chart (texts, lines) and their styles.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@
 namespace atalaya::plot {
 
 constexpr int kLeft = 72, kRight = 72;  // pixels next to the chart
-constexpr int kLetter = 7;              // pixels: approximate width of a letter
+constexpr int kCharacterWidth = 7;      // pixels: approximate width of a character
 
-// Pixels, with one decimal.
+// Formats a number of pixels with one decimal.
 std::string pixels(double value);
 void add_text(std::string &out, double x, double y, const char *anchor, std::string_view text, const char *more = "");
 void add_line(std::string &out, double x1, double y1, double x2, double y2, const char *more);
 
-// Attributes of a line or an area, by its place among all lines.
+// Return the SVG attributes of a line and of an area; `index` selects the colour.
 std::string stroke_of(size_t index, const Line &line);
 std::string fill_of(size_t index, const Line &line);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines on top of each other: the top of the last one is their sum. Pure.
+// Stacks lines: the top of each area is the sum of its line and all lines below. Pure.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@
 namespace atalaya::plot {
 
 struct Stack {
-  std::vector<int64_t> times_ns;          // at which at least one line has a value
-  std::vector<std::vector<double>> tops;  // of each line at each time, in bytes, bits or its unit
+  std::vector<int64_t> times_ns;          // times at which at least one line has a value
+  std::vector<std::vector<double>> tops;  // [line][time]: top of the area, in bytes, bits or the unit of the line
 
   double highest() const;  // 0 without a line
 };
-// A line without a value at a time has used nothing. `members`: the lines, from below.
+// Stacks the lines `members`, the lowest first. A missing value counts as 0.
 Stack stack_of(const std::vector<Line> &lines, const std::vector<size_t> &members);
 
 }  // namespace atalaya::plot

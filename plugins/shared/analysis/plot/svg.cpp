@@ -164,7 +164,7 @@ class Drawing {
       out_ += "<rect x=\"" + pixels(from) + "\" y=\"" + pixels(upper()) + "\" width=\"" + pixels(to - from) + "\" height=\"" +
               pixels(lower() - upper()) + "\" fill=\"" + (row % 2 == 0 ? "#0072b2" : "#e69f00") +
               "\" fill-opacity=\"0.08\"><title>" + command_line::xml_text(band.label) + "</title></rect>\n";
-      const auto room = static_cast<size_t>((to - from) / kLetter);
+      const auto room = static_cast<size_t>((to - from) / kCharacterWidth);
       if (labelled && room > 2)
         add_text(out_, from + 4, upper() + 12 + static_cast<double>(row % 4) * 12, "start", core::cut_to_width(band.label, room),
                  " fill=\"#555\"");
@@ -295,8 +295,8 @@ Picture svg_of(const Plot &plot) {
   std::string out = command_line::svg_head(plot.width, height);
   add_text(out, plot.width / 2.0, 22, "middle", core::cut_to_width(plot.title, static_cast<size_t>(plot.width / 9)),
            " font-size=\"15\"");
-  add_text(out, plot.width / 2.0, 39, "middle", core::cut_to_width(plot.subtitle, static_cast<size_t>(plot.width / kLetter)),
-           " fill=\"#555\"");
+  add_text(out, plot.width / 2.0, 39, "middle",
+           core::cut_to_width(plot.subtitle, static_cast<size_t>(plot.width / kCharacterWidth)), " fill=\"#555\"");
   int top = above;
   for (size_t i = 0; i < panels.size(); ++i) {
     Drawing(plot, out, top).panel(panels[i], i == 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plot as SVG. Pure.
+// Draws a plot as SVG. Pure.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ enum class Role : uint8_t {
 };
 struct Line {
   std::string label, unit;
-  std::vector<query::Point> points;  // gaps at points that are not a number, and after longer distances than usual
+  std::vector<query::Point> points;  // the line has gaps at NaN values, and where points are farther apart than usual
   Role role = Role::member;
-  bool from_zero = true;  // its axis includes 0
+  bool from_zero = true;  // the axis of the line includes 0
 };
 struct Band {
   int64_t from_ns = 0, to_ns = 0;
@@ -31,7 +31,7 @@ struct Plot {
   int width = 1000, height = 400;  // of each panel's chart, without the legend
   std::vector<Line> lines;
   std::vector<Band> bands;
-  bool stacked = false;  // areas on top of each other, which add up to the whole
+  bool stacked = false;  // draws the lines as stacked areas
 };
 
 struct Picture {
@@ -39,8 +39,8 @@ struct Picture {
   int width = 0, height = 0;
 };
 
-// Lines of one unit share an axis, two units share a panel, further units get panels below. Bytes and bits have one axis with the
-// prefix that suits its largest value. Times are local. Colours suit the reader's preference of light or dark.
+// Lines of one unit share an axis, two units share a panel, further units get panels below. Byte units (B, MiB) share an axis,
+// whose prefix suits the largest value; so do bit units. Times are local. The picture follows the reader's light or dark mode.
 Picture svg_of(const Plot &plot);
 
 }  // namespace atalaya::plot

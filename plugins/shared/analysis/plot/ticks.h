@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Round numbers and times for axes.
+// Selects round numbers and times for axes.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,23 @@ namespace atalaya::plot {
 struct Scale {
   double low = 0, high = 1, step = 1;  // multiples of the step
 };
-// About `count` steps of 1, 2 or 5 times a power of ten around the values; includes 0 if it is near.
+// Returns a scale with about `count` steps of 1, 2 or 5 times a power of ten that covers low to high; it includes 0 if 0 is near.
 Scale scale_of(double low, double high, int count);
-// The values of its steps, from low to high.
+// Returns the values of the scale's steps, ascending.
 std::vector<double> marks(const Scale &scale);
-// With the digits that the step needs.
+// Formats a value with the decimals that the step needs.
 std::string tick_text(double value, double step);
 
 struct TimeTick {
   int64_t time_ns = 0;
   std::string text;  // local: "10:05", "10:05:30", "21 Nov"
 };
-// At most `count`, at round local times within (from, to].
+// Returns at most `count` ticks at round local times within (from, to].
 std::vector<TimeTick> time_ticks(int64_t from_ns, int64_t to_ns, int count);
-// "2026-11-21 10:00:00 to 11:00:00 UTC+01:00": the range of the axis.
+// Formats the range of the axis: "2026-11-21 10:00:00 to 11:00:00 UTC+01:00".
 std::string time_title(int64_t from_ns, int64_t to_ns);
 
-// A round interval with at most this number of points.
+// Returns a round interval that divides the range into at most `points` points.
 int64_t round_interval(int64_t range_ns, int64_t points);
 
 }  // namespace atalaya::plot

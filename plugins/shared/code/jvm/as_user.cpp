@@ -61,7 +61,7 @@ AsUser::AsUser(uint32_t user, uint32_t group) : own_user_(::geteuid()), own_grou
   is_user_ = change(user, group);
   if (is_user_) return;
   const int error = errno;
-  change_back();
+  restore();
   errno = error;
 }
 
@@ -77,14 +77,14 @@ bool AsUser::drop_capabilities() const {
 
 AsUser::~AsUser() {
   const int error = errno;
-  if (has_changed_) change_back();
+  if (has_changed_) restore();
   errno = error;
 }
 
 // Raises the permitted capabilities; switching from root back to another user clears the effective ones, so they are raised again.
 // The constructor has tried these calls; if the kernel is out of memory, the thread retries here, because it must do no other work
 // as that user.
-void AsUser::change_back() {
+void AsUser::restore() {
   static constexpr timespec kPause{0, 100'000'000};
   const auto raise = [this] { return capabilities(SYS_capset, own_capabilities_); };
   while (!raise() || !set_group(own_group_) || !set_user(own_user_) || !raise()) ::nanosleep(&kPause, nullptr);

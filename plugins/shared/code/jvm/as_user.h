@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A scope in which only this thread has another effective user: it creates files and connects to servers as that user. The user
-// can neither trace nor signal the process, and the thread has no effective capabilities. Supplementary groups and real ids are
-// unchanged.
+// Changes the effective user of this thread, and of no other, in a scope: the thread creates files and connects to servers as that
+// user. That user can neither trace nor signal the process, and the thread has no effective capabilities. Supplementary groups and
+// real ids are unchanged.
 #pragma once
 
 #include <linux/capability.h>
@@ -14,8 +14,8 @@ namespace atalaya::jvm {
 
 class AsUser {
  public:
-  // Effective ids. Requires CAP_SETUID and CAP_SETGID unless they are the thread's own, and permission to restore ids and
-  // capabilities, which system call filters can deny. False: nothing has changed, errno is set.
+  // Sets the effective ids. Requires CAP_SETUID and CAP_SETGID, unless the ids are the thread's own, and permission to restore ids
+  // and capabilities, which system call filters can deny. On failure nothing changes, errno is set, and operator bool is false.
   AsUser(uint32_t user, uint32_t group);
   AsUser(const AsUser &) = delete;
   AsUser &operator=(const AsUser &) = delete;
@@ -27,7 +27,7 @@ class AsUser {
 
   bool change(uint32_t user, uint32_t group);
   bool drop_capabilities() const;
-  void change_back();
+  void restore();
 
   uid_t own_user_;
   gid_t own_group_;

@@ -43,14 +43,14 @@ std::string name_of(const Target &target, std::string_view name) {
   return std::string(name) + std::to_string(target.status.inner_pid);
 }
 
-// The JVM's own /tmp.
+// Opens the JVM's /tmp.
 core::Descriptor folder_of(const Target &target, const symbols::ProcessRoot &root) {
   core::Descriptor folder = root.open("tmp", O_PATH | O_DIRECTORY);
   // Checks that the pid still belonged to this JVM after opening.
   return symbols::read_mark(target.pid) == target.mark ? std::move(folder) : core::Descriptor();
 }
 
-// The JVM's attach socket, named by its pid in its namespace; closed: missing.
+// Finds the JVM's attach socket, which is named by its pid in its namespace; invalid: missing.
 core::Descriptor find_socket(const Target &target, const core::Descriptor &folder) {
   const std::string name = name_of(target, ".java_pid");
   core::Descriptor socket(::openat(folder.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
@@ -59,7 +59,7 @@ core::Descriptor find_socket(const Target &target, const core::Descriptor &folde
   return good ? std::move(socket) : core::Descriptor();
 }
 
-// A socket other than `old`; closed: none.
+// Finds a socket other than `old`; invalid: none.
 core::Descriptor find_another(const Target &target, const core::Descriptor &folder, const core::Descriptor &old) {
   core::Descriptor found = find_socket(target, folder);
   struct stat now {
@@ -88,7 +88,7 @@ bool has_other_trigger(const Target &target) {
   return ::lstat(path.c_str(), &info) == 0 || errno != ENOENT;
 }
 
-// False: the deadline has passed.
+// Waits for events on the file. Returns false if the deadline has passed.
 bool wait_for(int file, short events, int64_t deadline_ns) {
   const int64_t left = deadline_ns - core::monotonic();
   if (left <= 0) return false;
@@ -96,12 +96,13 @@ bool wait_for(int file, short events, int64_t deadline_ns) {
   return ::poll(&wanted, 1, static_cast<int>(left / kMilli) + 1) > 0;
 }
 
-// Whether it handles SIGQUIT, which otherwise would end it, and is not stopped: a stopped JVM would handle the signal too late.
+// Returns true if the JVM handles SIGQUIT, which otherwise would end it, and is not stopped: a stopped JVM would handle it too
+// late.
 bool handles_signal(const Target &target) {
   static constexpr uint64_t kQuit = uint64_t{1} << (SIGQUIT - 1);
   const auto status = symbols::read_status(target.pid);
   auto stat = core::read_file("/proc/" + std::to_string(target.pid) + "/stat", 4096);
-  if (!stat || !status || (status->caught & kQuit) == 0 || symbols::parse_mark(*stat) != target.mark) return false;
+  if (!stat || !status || (status->handled_signals & kQuit) == 0 || symbols::parse_mark(*stat) != target.mark) return false;
   const auto fields = procfs::ProcessStat::parse(*stat, 3);
   return fields && fields->state() != 'T' && fields->state() != 't';
 }
@@ -116,7 +117,7 @@ core::Status signal_it(const Target &target, const core::Descriptor &process) {
 }
 
 constexpr Call kWriteMap{
-    .operation = "jcmd", .argument = "Compiler.perfmap", .min_version = kMinVersion, .purpose = "write a perf map"};
+    .operation = "jcmd", .argument = "Compiler.perfmap", .min_version = kPerfMapMinVersion, .purpose = "write a perf map"};
 
 core::Status check_version(const Target &target, const Call &call, int version) {
   if (version >= call.min_version) return core::Done{};
@@ -124,14 +125,14 @@ core::Status check_version(const Target &target, const Call &call, int version) 
                      " or later is required to " + std::string(call.purpose)};
 }
 
-// Whether nobody but root and the user can remove or rename the user's files in this folder.
+// Returns true if only root and the user can remove or rename the user's files in this folder.
 bool keeps_files(const core::Descriptor &folder, uint32_t user) {
   struct stat info {};
   if (::fstat(folder.get(), &info) != 0 || (info.st_uid != 0 && info.st_uid != user)) return false;
   return (info.st_mode & S_ISVTX) != 0 || (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-// As the JVM's user, who then owns it.
+// Creates an empty file as the JVM's user, who then owns it.
 core::Status make_empty(const Target &target, const core::Descriptor &folder, const std::string &name) {
   static constexpr mode_t kForAll = 0644;
   const AsUser user(target.status.user, target.status.group);
@@ -141,7 +142,7 @@ core::Status make_empty(const Target &target, const core::Descriptor &folder, co
   return core::Error{label(target) + ": cannot create " + name + " in its /tmp: " + core::error_text(errno)};
 }
 
-// Whether it would treat the signal as an attach request.
+// Checks that the JVM will treat the signal as an attach request.
 core::Status check(const Target &target, const Call &call, const symbols::ProcessRoot &root) {
   const auto support = read_attach_support(target.pid, target.status, root);
   if (!support || support->version == 0)
@@ -262,8 +263,9 @@ Trigger::~Trigger() {
   if (created_ && user) ::unlinkat(folder_.get(), name_.c_str(), 0);
 }
 
-core::Result<core::Descriptor> Attachment::wake(const Target &target, const Call &call, const symbols::ProcessRoot &root,
-                                                const core::Descriptor &folder, const core::Descriptor &old, int64_t deadline_ns) {
+core::Result<core::Descriptor> Attachment::make_jvm_listen(const Target &target, const Call &call, const symbols::ProcessRoot &root,
+                                                           const core::Descriptor &folder, const core::Descriptor &old,
+                                                           int64_t deadline_ns) {
   if (signalled_) return core::Error{label(target) + " was signalled before and has not opened its attach socket"};
   const core::Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, target.pid, 0)));
   if (!process) return core::Error{label(target) + " has ended"};
@@ -299,7 +301,7 @@ core::Result<std::string> Attachment::run(const Target &target, std::string_view
   std::string bytes;
   Call call = kWriteMap;
   call.argument = command;
-  auto text = ask(target, call, timeout_ns, bytes);
+  auto text = request(target, call, timeout_ns, bytes);
   if (!text) return core::Error{text.error()};
   return std::string(*text);
 }
@@ -315,13 +317,13 @@ core::Result<core::Descriptor> Attachment::connection(const Target &target, cons
     auto socket = connect_to(target, old, deadline_ns, is_refused);
     if (socket || !is_refused) return socket;
   }
-  auto found = wake(target, call, root, folder, old, deadline_ns);
+  auto found = make_jvm_listen(target, call, root, folder, old, deadline_ns);
   if (!found) return core::Error{found.error()};
   trigger_.reset();
   return connect_to(target, *found, deadline_ns, is_refused);
 }
 
-core::Result<std::string_view> Attachment::ask(const Target &target, const Call &call, int64_t timeout_ns, std::string &bytes) {
+core::Result<std::string_view> Attachment::request(const Target &target, const Call &call, int64_t timeout_ns, std::string &bytes) {
   const int64_t deadline = core::monotonic() + timeout_ns;
   bytes.clear();
   auto socket = connection(target, call, deadline);

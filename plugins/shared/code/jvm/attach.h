@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// HotSpot's attach protocol: a JVM opens a socket in its /tmp on request, which is a trigger file and SIGQUIT. One command per
-// connection. A JVM that does not treat the signal as an attach request prints its thread stacks into the application's output
-// instead: so the signal is sent only to JVMs that accept it, and never twice.
+// Client of HotSpot's attach protocol. To request a socket, a client creates a trigger file and sends SIGQUIT; the JVM then opens a
+// socket in its /tmp, which accepts one command per connection. A JVM that does not treat the signal as an attach request prints
+// its thread stacks to the application's output instead. So this client signals only JVMs that accept it, and never twice.
 #pragma once
 
 #include <cstdint>
@@ -58,8 +58,8 @@ class Attachment {
   // Runs a jcmd command, such as "Compiler.perfmap", and returns the JVM's answer. Returns an error if the JVM has ended, does not
   // answer before the timeout, or reports a failure.
   core::Result<std::string> run(const Target &target, std::string_view command, int64_t timeout_ns);
-  // Runs any call in the same way. The answer is a view of `bytes`, a reusable buffer.
-  core::Result<std::string_view> ask(const Target &target, const Call &call, int64_t timeout_ns, std::string &bytes);
+  // Sends any command in the same way. The answer is a view of `bytes`, a reusable buffer.
+  core::Result<std::string_view> request(const Target &target, const Call &call, int64_t timeout_ns, std::string &bytes);
 
   // Whether the JVM was signalled and has not opened its socket yet: the signal may be pending.
   bool is_waiting() const { return trigger_.has_value(); }
@@ -67,8 +67,8 @@ class Attachment {
  private:
   core::Result<core::Descriptor> connection(const Target &target, const Call &call, int64_t deadline_ns);
   // Makes the JVM open a socket that differs from `old`.
-  core::Result<core::Descriptor> wake(const Target &target, const Call &call, const symbols::ProcessRoot &root,
-                                      const core::Descriptor &folder, const core::Descriptor &old, int64_t deadline_ns);
+  core::Result<core::Descriptor> make_jvm_listen(const Target &target, const Call &call, const symbols::ProcessRoot &root,
+                                                 const core::Descriptor &folder, const core::Descriptor &old, int64_t deadline_ns);
   core::Status signal(const Target &target, const core::Descriptor &process, const core::Descriptor &folder,
                       const core::Descriptor &old);
 
@@ -77,7 +77,7 @@ class Attachment {
 };
 
 // The first version with Compiler.perfmap.
-inline constexpr int kMinVersion = 17;
+inline constexpr int kPerfMapMinVersion = 17;
 
 // Creates the file of the JVM's perf map, owned by the JVM's user, if it does not exist: otherwise the JVM would follow a file
 // with that name, such as the symbolic link of another user. Returns an error if another user has created it, or could replace it.

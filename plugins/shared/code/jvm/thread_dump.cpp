@@ -35,7 +35,7 @@ std::string_view word_after(std::string_view line, std::string_view label) {
   return line.substr(0, line.find_first_of(" \t"));
 }
 
-// "46.00ms"; in some locales "46,00ms".
+// Parses "46.00ms"; in some locales "46,00ms".
 std::optional<int64_t> milliseconds(std::string_view text) {
   std::array<char, 32> word_of{};
   if (text.size() > word_of.size()) return std::nullopt;
@@ -48,7 +48,7 @@ std::optional<int64_t> milliseconds(std::string_view text) {
   return std::llround(number * 1e6);
 }
 
-// "0x6de2"; newer JVMs write nid in decimal
+// Parses "0x6de2"; newer JVMs write the nid in decimal.
 uint64_t number(std::string_view word) {
   const int base = word.starts_with("0x") ? 16 : 10;
   if (base == 16) word.remove_prefix(2);
@@ -76,7 +76,7 @@ uint64_t id_in(std::string_view header) {
   return number(word_after(header, " tid=")) * kFactor + number(word_after(header, " nid="));
 }
 
-// "nid=0x6de2"; of a thread that carries a virtual thread "[28130]" before its daemon flag.
+// Parses "nid=0x6de2" or, for a thread that carries a virtual thread, "[28130]" before its daemon flag.
 int32_t system_number_in(std::string_view header) {
   std::string_view word = word_after(header, " nid=");
   if (const size_t at = header.find(" ["); word.empty() && at < header.find(" tid=")) word = header.substr(at + 2);
@@ -96,7 +96,7 @@ void begin(std::string_view line, DumpedThread &thread) {
   thread.frames.clear();
 }
 
-// "System.java:12", "System.java"
+// Parses "System.java:12" or "System.java".
 void take_place(std::string_view place, Frame &frame) {
   if (place == "Unknown Source" || place == "Redefined") return;
   const size_t colon = place.rfind(':');
@@ -143,7 +143,7 @@ bool ThreadDump::next(DumpedThread &thread) {
   return true;
 }
 
-bool is_whole(std::string_view dump) {
+bool is_complete(std::string_view dump) {
   return dump.rfind("\nJNI global ref") != std::string_view::npos;
 }
 

@@ -22,11 +22,11 @@ enum class State : uint8_t { none, runnable, blocked, waiting, sleeping };  // n
 
 struct DumpedThread {
   std::string_view name;
-  uint64_t id = 0;     // of the Java thread; constant, also while it carries a virtual thread
-  int32_t number = 0;  // id of the kernel's thread, in the namespace of the JVM; 0: unknown
+  uint64_t id = 0;     // Java's id of the thread; constant, also while it carries a virtual thread
+  int32_t number = 0;  // the kernel's thread id in the namespace of the JVM; 0: unknown
   State state = State::none;
-  std::optional<int64_t> cpu_ns;         // since its start; JDK 11 and later
-  std::vector<std::string_view> frames;  // innermost first, the text after "at "; a carrier's are those of its virtual thread
+  std::optional<int64_t> cpu_ns;         // CPU time since its start; JDK 11 and later
+  std::vector<std::string_view> frames;  // innermost first, the text after "at "; of a carrier: the frames of its virtual thread
   bool is_cut() const;                   // frames may be missing at the root
 };
 
@@ -52,8 +52,8 @@ inline bool DumpedThread::is_cut() const {
   return frames.size() >= ThreadDump::kMaxFrames;
 }
 
-// Whether a dump is complete. A JVM that exits may send a part.
-bool is_whole(std::string_view dump);
+// Returns true if the dump is complete. A JVM that exits may send only its first part.
+bool is_complete(std::string_view dump);
 
 // A frame of a dump: "java.lang.Object.wait(java.base@17.0.15/Native Method)".
 struct Frame {

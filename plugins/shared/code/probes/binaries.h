@@ -26,7 +26,7 @@ class Binaries {
   using Report = std::function<void(bool problem, std::string_view text)>;
   Binaries(std::vector<Region> regions, Attach attach, Report report);
 
-  // Attaches regions that are not attached to the file which now has the name. Retries failures after a pause that grows to 1
+  // Attaches each region that is not yet attached to the file that now has its name. Retries failures after a pause that grows to 1
   // minute. `now_ns`: CLOCK_MONOTONIC.
   void update(int64_t now_ns);
 

@@ -7,8 +7,8 @@
 
 namespace atalaya::probes {
 
-// CLOCK_REALTIME - CLOCK_MONOTONIC, to convert times of BPF programs to times of spans. Uses the fastest of several readings, so
-// that the error is a few ns.
+// CLOCK_REALTIME - CLOCK_MONOTONIC, to convert times of BPF programs to times of spans. Uses the fastest of
+// several readings, so that the error is a few ns.
 inline int64_t realtime_offset() {
   int64_t best = INT64_MAX, offset = 0;
   for (int i = 0; i < 3; ++i) {

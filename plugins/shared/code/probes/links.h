@@ -13,8 +13,8 @@
 
 namespace atalaya::probes {
 
-// The BPF programs at the start of a region (enters) and its end: the return of its function (returns) or another place (leaves).
-// The region's number is their cookie.
+// The BPF programs of a region: `enters` at its start; at its end `returns` (the function returns) or `leaves` (another place).
+// Their cookie is the region's number.
 struct Programs {
   bpf_program *enters = nullptr, *returns = nullptr, *leaves = nullptr;
 };

@@ -59,7 +59,7 @@ core::Result<Region> parse_region(const RegionText &text) {
     if (!leave) return core::Error{"leave " + leave.error()};
     region.leave = std::move(*leave);
   } else if (region.enter.offset != 0) {
-    // There the kernel would mistake another stack entry for the return address.
+    // Within a function, the kernel would mistake another stack entry for the return address.
     return core::Error{"enter is within a function, so leave cannot be \"return\"; name the function where the region ends"};
   }
   auto bytes = parse_bytes(text.bytes, region);

@@ -25,7 +25,7 @@ std::string hexadecimal_of(std::string_view bytes) {
   return text;
 }
 
-// The usual places of debuggers.
+// Returns the paths that debuggers search.
 std::vector<std::string> debug_paths(const std::string &build, const std::string &link, const std::string &mapped) {
   const std::string name = hexadecimal_of(build), folder = mapped.substr(0, mapped.rfind('/') + 1);
   std::vector<std::string> paths = {"/usr/lib/debug/.build-id/" + name.substr(0, 2) + "/" + name.substr(2) + ".debug"};
@@ -130,7 +130,7 @@ void ElfFiles::evict(Entry &entry) {
   entry.symbols.reset();
 }
 
-// Evicts the least recently used.
+// Evicts the least recently used files.
 void ElfFiles::evict_for(const Entry &wanted) {
   while (bytes_ > max_bytes_) {
     Entry *oldest = nullptr;
@@ -145,8 +145,8 @@ void ElfFiles::next_window() {
   ++window_;
   const bool many = entries_.size() > kMaxFiles / 2;
   for (auto &[stamp, entry] : entries_)
-    if (entry.symbols && (bytes_ > max_bytes_ || (many && entry.used <= uses_before_))) evict(entry);
-  uses_before_ = uses_;
+    if (entry.symbols && (bytes_ > max_bytes_ || (many && entry.used <= uses_before_window_))) evict(entry);
+  uses_before_window_ = uses_;
   std::erase_if(entries_, [](const auto &entry) { return !entry.second.symbols; });
 }
 

@@ -18,8 +18,8 @@
 
 namespace atalaya::symbols {
 
-// Opens the separate debug file of the same build for a file of the host, in the folders where debuggers search; closed if there
-// is none.
+// Opens the separate debug file that belongs to a file of the host, from the folders that debuggers search. Returns an invalid
+// descriptor if none is of the same build.
 core::Descriptor open_debug_file(const ElfImage &image, const struct stat &of, const std::string &path);
 
 class ElfFiles {
@@ -52,7 +52,7 @@ class ElfFiles {
   void evict(Entry &entry);
 
   size_t max_bytes_, bytes_ = 0;
-  uint64_t window_ = 1, uses_ = 0, uses_before_ = 0;
+  uint64_t window_ = 1, uses_ = 0, uses_before_window_ = 0;
   std::map<FileStamp, Entry> entries_;
   std::unique_ptr<ElfSymbols> vdso_;
 };

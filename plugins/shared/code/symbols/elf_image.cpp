@@ -44,7 +44,7 @@ std::string build_id_in(Elf_Data *notes) {
 
 }  // namespace
 
-void ElfImage::End::operator()(Elf *elf) const {
+void ElfImage::Close::operator()(Elf *elf) const {
   elf_end(elf);
 }
 

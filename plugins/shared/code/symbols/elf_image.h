@@ -37,7 +37,7 @@ class ElfImage {
   std::string debug_link() const;
 
  private:
-  struct End {
+  struct Close {
     void operator()(Elf *elf) const;
   };
   Elf_Scn *find(std::string_view name) const;
@@ -46,7 +46,7 @@ class ElfImage {
   static std::optional<ElfImage> checked(Elf *elf);
   bool has_bounded_names() const;
 
-  std::unique_ptr<Elf, End> elf_;
+  std::unique_ptr<Elf, Close> elf_;
   mutable uint64_t remaining_ = kMaxRead;  // bytes that may still be read
 };
 

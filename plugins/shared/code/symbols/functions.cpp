@@ -33,8 +33,8 @@ bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-// A part that every mangled form of the name contains, so that most names of a large program need no demangling: the last word.
-// Operators are mangled differently.
+// Returns a part that every mangled form of the name contains, its last identifier, so that most names need no demangling. Empty
+// for operators, which are mangled differently.
 std::string_view part_of_mangled(std::string_view name) {
   if (name.find("operator") != std::string_view::npos) return {};
   size_t begin = name.size();

@@ -16,7 +16,7 @@ namespace atalaya::symbols {
 
 inline constexpr size_t kMaxDebugData = size_t{32} << 20;  // bytes of the decompressed .gnu_debugdata
 
-// An entry of a symbol table. `address` is in the file's own addresses.
+// An entry of a symbol table. `address` is the virtual address in the file (st_value).
 struct Function {
   uint64_t address = 0, size = 0;  // size 0: unknown
   bool indirect = false;           // a resolver, which selects the function at run time (IFUNC)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file behind a mapping. Inodes and names are reused, so the file is identified while the process maps it: until it is
-// unmapped, no other file has its inode.
+// Identifies and opens the file behind a mapping. Inodes and names are reused, so a file is identified while a process maps it:
+// until it is unmapped, no other file has its inode.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace atalaya::symbols {
 // `earlier`, an earlier reading, get its stamps, because opening each file is expensive.
 void set_stamps(int32_t pid, std::vector<Mapping> &mappings, std::span<const Mapping> earlier = {});
 
-// Opens the file of a mapping. The descriptor is closed if the file cannot be opened, or no longer has the mapping's stamp.
+// Opens the file of a mapping. Returns an invalid descriptor if the file cannot be opened, or no longer has the mapping's stamp.
 core::Descriptor open_stamped(int32_t pid, const Mapping &mapping);
 
 }  // namespace atalaya::symbols

@@ -35,7 +35,7 @@ class TaskNames {
 
   // The tags from the first pattern that matches; Spark's names are tried last.
   std::optional<TaskTags> of_thread(std::string_view name) const;
-  // Prefixes: each name that can match starts with one of them.
+  // Returns prefixes such that each matching name starts with one of them.
   std::vector<std::string> prefixes() const;
 
  private:

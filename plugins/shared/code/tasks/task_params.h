@@ -21,7 +21,7 @@ inline constexpr auto kTaskNames = param::list(
     "task_names", kTaskName, "More names of threads that run tasks, with the groups job, stage, task or attempt; requires tasks");
 
 // Reads both parameters. Null for tasks = false. Throws Failure for invalid values.
-inline std::shared_ptr<TaskNames> read_names(const Host &host) {
+inline std::shared_ptr<TaskNames> read_task_names(const Host &host) {
   const std::vector<std::string> patterns = host.texts("task_names");
   auto names = TaskNames::parse(patterns);
   if (!names) throw Failure(Code::bad_config, "task_names: " + names.error());

@@ -72,7 +72,7 @@ class Search {
       if (!config.problem.empty()) out_.problems.push_back(path + ": " + config.problem);
       for (const hadoop_config::Property &one : config.properties) settings_.insert_or_assign(one.key, one.value);
     }
-    if (!settings_.empty()) out_.looked_in.push_back(folder);
+    if (!settings_.empty()) out_.searched.push_back(folder);
   }
 
   std::string setting(std::string_view key, const std::string &otherwise) const {
@@ -105,7 +105,7 @@ class Search {
     std::string text;
     if (spark_known_ || !read(folder + "/spark-defaults.conf", text)) return;
     spark_known_ = true;
-    out_.looked_in.push_back(folder);
+    out_.searched.push_back(folder);
     for (const auto &[key, value] : read_spark_defaults(text))
       if (key == "spark.eventLog.dir" || key == "spark.history.fs.logDirectory") add(value);
   }
@@ -152,7 +152,7 @@ class Search {
     }
     out_.paths.push_back((tls() ? "swebhdfs://" : "webhdfs://") + servers + uri.substr(path));
   }
-  // "n1" of "hdfs://n1:8020/path".
+  // Returns "n1" of "hdfs://n1:8020/path".
   static std::string host_of(const std::string &uri) {
     if (!uri.starts_with(kHdfs)) return {};
     return uri.substr(kHdfs.size(), uri.find_first_of(":/", kHdfs.size()) - kHdfs.size());

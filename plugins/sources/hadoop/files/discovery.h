@@ -10,9 +10,9 @@
 namespace atalaya::hadoop {
 
 struct Discovery {
-  std::vector<std::string> paths;      // local folders, and webhdfs:// URLs of folders in HDFS
-  std::vector<std::string> problems;   // unreadable configuration, unsupported file systems (s3a://)
-  std::vector<std::string> looked_in;  // configuration folders that were searched
+  std::vector<std::string> paths;     // local folders, and webhdfs:// URLs of folders in HDFS
+  std::vector<std::string> problems;  // unreadable configuration, unsupported file systems (s3a://)
+  std::vector<std::string> searched;  // configuration folders that were searched
 };
 
 // root: prefix of all paths, including the found history folders. Environment variables (HADOOP_CONF_DIR, ...) are used only if

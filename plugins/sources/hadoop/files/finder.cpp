@@ -27,7 +27,7 @@ bool is_configuration(std::string_view name) {
   return name.ends_with("_conf.xml") || name == "job.xml" || name == "conf.xml";
 }
 
-// Other files in folders of histories.
+// Returns true for files in history folders that are no histories.
 bool is_other(std::string_view name) {
   if (name.empty() || name.starts_with('.') || name.starts_with(kStatus)) return true;
   for (const char *end : {".crc", ".tmp", ".jar", ".split", ".splitmetainfo", ".summary"})
@@ -35,7 +35,7 @@ bool is_other(std::string_view name) {
   return name.ends_with(".xml") && !is_configuration(name);
 }
 
-// The job of a configuration, by the name of its file or folder; empty: unknown.
+// Returns the job id of a configuration file, from the name of the file or its folder; empty: unknown.
 std::string job_of_configuration(std::string_view path) {
   for (const std::string_view text : {file_name(path), folder_name(path)}) {
     const size_t begin = text.find("job_");

@@ -38,7 +38,7 @@ std::string fixed_part(const std::string &pattern) {
   return pattern.substr(0, std::max<size_t>(end, 1));
 }
 
-std::vector<std::string> globbed(const std::string &pattern) {
+std::vector<std::string> paths_matching(const std::string &pattern) {
   glob_t found{};
   std::vector<std::string> out;
   if (glob(pattern.c_str(), 0, nullptr, &found) == 0) out.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
@@ -71,7 +71,7 @@ void Places::discover_paths() {
 }
 
 std::vector<std::string> Places::paths() {
-  if (is_pattern(path_)) return globbed(path_);
+  if (is_pattern(path_)) return paths_matching(path_);
   if (path_ != "auto") return {path_};
   if (discovered_.empty()) discover_paths();
   return discovered_;

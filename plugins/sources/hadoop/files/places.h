@@ -49,6 +49,6 @@ class Places {
 // Returns the path before the first component with a wildcard: "/logs" for "/logs/*/app".
 std::string fixed_part(const std::string &pattern);
 // Returns the paths that match the glob.
-std::vector<std::string> globbed(const std::string &pattern);
+std::vector<std::string> paths_matching(const std::string &pattern);
 
 }  // namespace atalaya::hadoop

@@ -13,23 +13,23 @@ constexpr ptrdiff_t kSpansAtOnce = 2000;
 }  // namespace
 
 bool Reading::outdated(const Storage &storage, const Found &found) const {
-  if (!begun_) return false;
+  if (!has_started_) return false;
   const auto part = std::find_if(found.parts.begin(), found.parts.end(), [this](const Part &one) { return one.number == part_; });
   if (part == found.parts.end()) return true;
   const bool all_listed = storage.reads_at_end() || !part->open;
   return all_listed && part->size < offset_;
 }
 
-bool Reading::read_on(Storage &storage, const Found &found, bool report_open, const Lookup &lookup, const Send &send) {
+bool Reading::read_new(Storage &storage, const Found &found, bool report_open, const Lookup &lookup, const Send &send) {
   for (const Part &part : found.parts) {
-    if (begun_ && part.number < part_) continue;
-    if (begun_ && part.number > part_) {
+    if (has_started_ && part.number < part_) continue;
+    if (has_started_ && part.number > part_) {
       history_.next_part(part.number);
       offset_ = 0;
-    } else if (!begun_ && part.number > 0) {
+    } else if (!has_started_ && part.number > 0) {
       history_.next_part(part.number);
     }
-    begun_ = true;
+    has_started_ = true;
     part_ = part.number;
     if (!read_part(storage, part, lookup, send)) return false;
     if (history_.form() == History::Form::none) return true;
@@ -41,7 +41,7 @@ bool Reading::read_on(Storage &storage, const Found &found, bool report_open, co
 }
 
 size_t Reading::size_to_request(const Storage &storage, const Part &part) const {
-  // Reads beyond the listed size of a local file: another part may have followed since.
+  // Reads local files beyond their listed size, because they may have grown since.
   if (storage.reads_at_end()) return kBlock;
   // HDFS returns unlisted data of an open file if the read begins before the listed end, or if no size is listed.
   if (part.open && (part.size == 0 || offset_ < part.size)) return kBlock;
@@ -64,15 +64,15 @@ bool Reading::read_part(Storage &storage, const Part &part, const Lookup &lookup
   return true;
 }
 
-// Spans completed before the held position were sent by an earlier run.
+// Drops spans up to the stored position, which an earlier run has sent.
 void Reading::drop_pending_wait(const Lookup &lookup) {
   if (!looked_up_ && (!history_.key().empty() || !spans_.empty())) {
     looked_up_ = true;
     key_ = history_.key().empty() ? "file " + path_ : history_.key();
-    held_ = lookup(key_);
-    if (held_) sent_ = *held_;
+    stored_ = lookup(key_);
+    if (stored_) sent_ = *stored_;
   }
-  if (held_) std::erase_if(spans_, [this](const protocols::Span &span) { return !span.at.beyond(*held_); });
+  if (stored_) std::erase_if(spans_, [this](const protocols::Span &span) { return !span.at.beyond(*stored_); });
 }
 
 bool Reading::send_spans(const Lookup &lookup, const Send &send, bool all) {

@@ -31,7 +31,7 @@ class Reading {
   Reading(const Rules &rules, const Found &found) : history_(rules, found.name), path_(found.path) {}
 
   // Reads new data; with `report_open` also reports open spans. Returns false if `send` stopped the reading. Throws Unreadable.
-  bool read_on(Storage &storage, const Found &found, bool report_open, const Lookup &lookup, const Send &send);
+  bool read_new(Storage &storage, const Found &found, bool report_open, const Lookup &lookup, const Send &send);
 
   const History &history() const { return history_; }
   uint64_t read() const { return read_; }  // bytes read
@@ -47,9 +47,9 @@ class Reading {
   History history_;
   const std::string path_;
   std::string key_;
-  std::optional<protocols::Position> held_;  // stored by the sinks when the reading started
-  protocols::Position sent_;                 // position after the last sent spans
-  bool looked_up_ = false, begun_ = false;
+  std::optional<protocols::Position> stored_;  // stored by the sinks when the reading started
+  protocols::Position sent_;                   // position after the last sent spans
+  bool looked_up_ = false, has_started_ = false;
   uint64_t part_ = 0, offset_ = 0;  // bytes of part_ that were parsed
   uint64_t read_ = 0;
   protocols::Spans spans_;

@@ -16,7 +16,7 @@ constexpr size_t kMaxList = size_t{64} << 20;  // bytes of a folder's listing
 constexpr int kMaxRedirects = 4;
 constexpr std::string_view kPlainScheme = "webhdfs://", kTlsScheme = "swebhdfs://";
 
-// A valid name in a folder, not a path out of it.
+// Returns true for a valid file name, which is not a path and cannot leave the folder.
 bool is_name(std::string_view name) {
   return !name.empty() && name != "." && name != ".." && name.find('/') == std::string_view::npos;
 }
@@ -29,7 +29,7 @@ bool read_status(const io::JsonObject &from, const std::string &url, Entry &out)
   return true;
 }
 
-// This name node does not answer, or is on standby: another one may be active.
+// Thrown if a name node does not answer or is on standby: another one may be active.
 class NotActive : public Unreadable {
  public:
   using Unreadable::Unreadable;
@@ -113,7 +113,7 @@ class WebHdfs final : public Storage {
       throw Unreadable(path + ": " + failure.what());
     }
   }
-  // {"RemoteException": {"message": "..."}}, or the text of a proxy.
+  // Returns the error message of a response: {"RemoteException": {"message": "..."}}, or the text of a proxy.
   static std::string words_of(const std::string &body) {
     simdjson::dom::parser parser;
     io::JsonObject whole;

@@ -9,12 +9,12 @@
 namespace atalaya::hadoop {
 namespace {
 
-constexpr size_t kMaxFact = 1024;  // excludes lists of classes and documents
+constexpr size_t kMaxFact = 1024;  // bytes; longer values are lists of classes, or documents
 
 }  // namespace
 
 bool may_be_secret(std::string_view key, std::string_view value) {
-  // An address with a user, with or without a scheme: jdbc:oracle:thin:scott/tiger@host.
+  // The value may be an address with a user, with or without a scheme: jdbc:oracle:thin:scott/tiger@host.
   if (value.size() > kMaxFact || value.find('@') != std::string_view::npos) return true;
   const std::string content = core::lower(value), lower = core::lower(key);
   for (const char *word : {"password", "passwd", "pwd=", "secret", "credential", "signature",

@@ -12,7 +12,7 @@ constexpr size_t kMaxRecord = size_t{4} << 20;  // in the old form: limits the e
 constexpr size_t kLongLine = size_t{64} << 10;  // of Spark: its first bytes decide whether the rest is needed
 constexpr uint64_t kHashBegin = 0xcbf29ce484222325u;
 
-// FNV-1a: collisions are only a matter of chance, not of attacks.
+// FNV-1a: enough against accidental collisions; attacks need not be considered.
 uint64_t hashed(uint64_t hash, std::string_view text) {
   for (const char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
   return hash;
@@ -41,18 +41,18 @@ size_t History::waiting() const {
   return raw_.size() + text_.size() + (inflater_ ? inflater_->waiting() : 0);
 }
 
-void History::damaged(std::string_view why) {
+void History::count_damage(std::string_view why) {
   const bool binary = form_ == Form::jhist_binary && schema_read_;
   damage_.add(binary ? "byte " + std::to_string(position_) : "line " + std::to_string(lines_), why);
 }
 
-// The rest of the part cannot be read.
-void History::broke(std::string_view why) {
+// Marks the rest of the part as unreadable.
+void History::mark_broken(std::string_view why) {
   broken_ = true;
-  damaged(why);
+  count_damage(why);
 }
 
-bool History::feed(std::string_view bytes, protocols::Spans &out, const Between &between) {
+bool History::feed(std::string_view bytes, protocols::Spans &out, const Consume &consume) {
   if (broken_ || form_ == Form::none) return true;
   if (!codec_detected_) {
     raw_ += bytes;
@@ -61,33 +61,33 @@ bool History::feed(std::string_view bytes, protocols::Spans &out, const Between 
     codec_detected_ = true;
     const std::string first = std::move(raw_);
     raw_.clear();
-    return feed(first, out, between);
+    return feed(first, out, consume);
   }
-  return inflater_ ? inflate(bytes, out, between) : take_piece(bytes, out, between);
+  return inflater_ ? inflate(bytes, out, consume) : take_piece(bytes, out, consume);
 }
 
-bool History::take_piece(std::string_view text, protocols::Spans &out, const Between &between) {
+bool History::take_piece(std::string_view text, protocols::Spans &out, const Consume &consume) {
   text_ += text;
   take_text(out);
-  return between();
+  return consume();
 }
 
-bool History::inflate(std::string_view bytes, protocols::Spans &out, const Between &between) {
+bool History::inflate(std::string_view bytes, protocols::Spans &out, const Consume &consume) {
   std::string piece;  // lines are split in larger pieces
   bool wanted = true;
   const auto take = [&](std::string_view text) {
     piece += text;
     if (piece.size() < protocols::kMaxDecoded) return true;
-    wanted = take_piece(std::exchange(piece, {}), out, between);
+    wanted = take_piece(std::exchange(piece, {}), out, consume);
     return wanted && !broken_ && form_ != Form::none;
   };
   const core::Status fed = inflater_->feed(bytes, take);
-  if (wanted && !broken_ && form_ != Form::none) wanted = take_piece(piece, out, between);
-  if (!fed && !broken_) broke(fed.error());
+  if (wanted && !broken_ && form_ != Form::none) wanted = take_piece(piece, out, consume);
+  if (!fed && !broken_) mark_broken(fed.error());
   return wanted;
 }
 
-// False: needs more text.
+// Detects the format. Returns false if it needs more text.
 bool History::detect() {
   constexpr size_t kEnough = 64;
   const auto begins = [&](std::string_view with) { return std::string_view(text_).starts_with(with); };
@@ -108,7 +108,7 @@ bool History::detect() {
   return true;
 }
 
-// The length of the next line or record with its end; 0: incomplete.
+// Returns the length of the next line or record including its end; 0: incomplete.
 size_t History::next_size(std::string_view text) const {
   if (form_ == Form::old_text) {
     const size_t size = protocols::old_record_size(text.substr(0, kMaxRecord));
@@ -134,7 +134,7 @@ void History::take_text(protocols::Spans &out) {
   }
   text_.erase(0, taken);
   if (form_ == Form::jhist_binary && schema_read_ && !broken_) return take_values(out);
-  if (!skipping_ && form_ == Form::spark && text_.size() > kLongLine) skipping_ = spark_.take_start(text_);
+  if (!skipping_ && form_ == Form::spark && text_.size() > kLongLine) skipping_ = spark_.handle_by_prefix(text_);
   if (skipping_ || text_.size() > kMaxLine) skip_line();
 }
 
@@ -142,7 +142,7 @@ void History::take_text(protocols::Spans &out) {
 void History::skip_line() {
   if (!skipping_) {
     ++lines_;
-    damaged("the line is longer than " + std::to_string(kMaxLine >> 20) + " MiB");
+    count_damage("the line is longer than " + std::to_string(kMaxLine >> 20) + " MiB");
     --lines_;
   }
   skipping_ = true;
@@ -165,18 +165,18 @@ void History::take_line(std::string_view line, protocols::Spans &out) {
   } else if (lines_ > 2) {  // the second line is the schema
     status = take_event(jhist_.read(line), out);
   }
-  if (!status) damaged(status.error());
+  if (!status) count_damage(status.error());
   add_key();
-  place(out, before);
+  set_positions(out, before);
 }
 
 // Sets the position in the text at which the spans from `from` on were completed.
-void History::place(protocols::Spans &spans, size_t from) const {
+void History::set_positions(protocols::Spans &spans, size_t from) const {
   for (size_t i = from; i < spans.size(); ++i) spans[i].at = {part_, position_};
 }
 
 void History::read_schema(std::string_view json) {
-  if (const core::Status read = schema_.read(json); !read) return broke(read.error());
+  if (const core::Status read = schema_.read(json); !read) return mark_broken(read.error());
   schema_read_ = true;
 }
 
@@ -188,16 +188,16 @@ void History::take_values(protocols::Spans &out) {
     const protocols::AvroSchema::Found found = schema_.to_json(rest, used, scratch_);
     if (found == protocols::AvroSchema::Found::incomplete && rest.size() <= kMaxLine) break;
     if (found != protocols::AvroSchema::Found::value) {
-      broke("the binary data is damaged");
+      mark_broken("the binary data is damaged");
       break;
     }
     if (key_.empty()) hash_ = hashed(hash_, rest.substr(0, used));
     const size_t before = out.size();
-    if (const core::Status status = take_event(jhist_.read(scratch_), out); !status) damaged(status.error());
+    if (const core::Status status = take_event(jhist_.read(scratch_), out); !status) count_damage(status.error());
     taken += used;
     position_ += used;
     add_key();
-    place(out, before);
+    set_positions(out, before);
   }
   text_.erase(0, taken);
 }
@@ -250,7 +250,7 @@ void History::open(protocols::Spans &out) {
   } else {
     mapreduce_.open(out);
   }
-  place(out, before);
+  set_positions(out, before);
 }
 
 }  // namespace atalaya::hadoop

@@ -31,11 +31,11 @@ class History {
   History(const Rules &rules, std::string_view name);
 
   // Consumes the spans parsed so far. Returns false to stop.
-  using Between = std::function<bool()>;
-  // Parses the next bytes and appends completed spans in file order. Few bytes may become many spans, so `between` is called
-  // repeatedly to consume them. Returns false if `between` stopped; then feed() must not be called again.
+  using Consume = std::function<bool()>;
+  // Parses the next bytes and appends completed spans in file order. Few bytes may become many spans, so `consume` is called
+  // repeatedly to consume them. Returns false if `consume` stopped; then feed() must not be called again.
   bool feed(
-      std::string_view bytes, protocols::Spans &out, const Between &between = [] { return true; });
+      std::string_view bytes, protocols::Spans &out, const Consume &consume = [] { return true; });
   // Called at the current end of the file. Parses a last line without a newline if it is complete.
   void end_of_file(protocols::Spans &out);
   // Starts the next part of a rolled log; numbers ascend.
@@ -54,8 +54,8 @@ class History {
   const protocols::Damage &damage() const { return damage_; }
 
  private:
-  bool inflate(std::string_view bytes, protocols::Spans &out, const Between &between);
-  bool take_piece(std::string_view text, protocols::Spans &out, const Between &between);
+  bool inflate(std::string_view bytes, protocols::Spans &out, const Consume &consume);
+  bool take_piece(std::string_view text, protocols::Spans &out, const Consume &consume);
   void take_text(protocols::Spans &out);
   bool detect();
   size_t next_size(std::string_view text) const;
@@ -64,10 +64,10 @@ class History {
   core::Status take_event(const core::Result<protocols::Event> &read, protocols::Spans &out);
   void read_schema(std::string_view json);
   void skip_line();
-  void broke(std::string_view why);
+  void mark_broken(std::string_view why);
   void add_key();
-  void place(protocols::Spans &spans, size_t from) const;
-  void damaged(std::string_view why);
+  void set_positions(protocols::Spans &spans, size_t from) const;
+  void count_damage(std::string_view why);
 
   const Rules &rules_;
   Form form_ = Form::unknown;

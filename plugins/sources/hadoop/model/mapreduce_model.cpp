@@ -16,7 +16,7 @@ constexpr const char *kNoHost = "unknown";
 constexpr size_t kMaxTasks = 1'000'000;  // waiting or running; further ones are ignored
 constexpr size_t kMaxPlaces = 1024;      // bytes per task
 
-// "map", "reduce", "setup" and "cleanup", and "other" for all else. Empty: missing in the event.
+// Returns "map", "reduce", "setup", "cleanup" or, for other types, "other"; empty if the event has no type.
 std::string stage_of(std::string_view task_type) {
   if (task_type.starts_with("JOB_")) task_type.remove_prefix(4);
   for (const std::string_view known : {"MAP", "REDUCE", "SETUP", "CLEANUP", "TASK_CLEANUP"})
@@ -33,7 +33,7 @@ protocols::Outcome outcome_of(std::string_view status) {
   return status == "KILLED" ? protocols::Outcome::killed : protocols::Outcome::failed;
 }
 
-// Users' counters may have the names of the framework's; the groups differ.
+// Returns a counter of the framework. Users' counters may have the same name in other groups.
 std::optional<int64_t> task_counter(const protocols::Counters &counters, std::string_view name) {
   for (const protocols::Counter &one : counters)
     if (one.name == name &&
@@ -42,7 +42,8 @@ std::optional<int64_t> task_counter(const protocols::Counters &counters, std::st
   return std::nullopt;
 }
 
-// Input of a map: of its input format if counted; else of all file systems except the local one, which holds spills.
+// Returns the input of a map: the bytes of its input format if counted, else those of all file systems except the local one, which
+// has the spills.
 std::optional<int64_t> input_bytes(const protocols::Counters &counters) {
   std::optional<int64_t> by_system;
   for (const protocols::Counter &one : counters) {
@@ -59,7 +60,7 @@ std::string input_source(std::string_view locality) {
   return locality == "node" ? "disk" : "network";
 }
 
-// Measures the task's data; phases have the bytes that they process.
+// Sets the bytes and records of the task; phases have the bytes that they process.
 void measure(const protocols::Counters &counters, protocols::Span &task) {
   task.gc_ms = task_counter(counters, "GC_TIME_MILLIS");
   if (task.stage == "map") {
@@ -201,7 +202,7 @@ core::Status MapReduceModel::attempt_started(const protocols::Event &event) {
   if (span.stage == "map") {
     const auto task = tasks_.find(event.task);
     const std::string_view data = task == tasks_.end() ? std::string_view{} : std::string_view(task->second);
-    span.locality = topology_.locality_from_word(event.locality, span.host, data);
+    span.locality = topology_.locality_from_level(event.locality, span.host, data);
   }
   attempts_.insert_or_assign(event.attempt, Running{std::move(span)});
   return core::Done{};

@@ -73,7 +73,7 @@ SparkModel::SparkModel(const Topology &topology, const Facts &facts, std::string
   job_.job = id_text(fallback);
 }
 
-bool SparkModel::take_start(std::string_view start) {
+bool SparkModel::handle_by_prefix(std::string_view start) {
   const std::string_view name = event_of(start);
   if (name == "SparkListenerJobStart") {  // not parsed: it may be long
     job_start();
@@ -83,7 +83,7 @@ bool SparkModel::take_start(std::string_view start) {
 }
 
 core::Status SparkModel::take(std::string_view line, protocols::Spans &out) {
-  if (take_start(line)) return core::Done{};
+  if (handle_by_prefix(line)) return core::Done{};
   io::JsonObject event;
   if (parser_.parse(line.data(), line.size()).get(event) != SUCCESS) return core::Error{"not JSON"};
   std::string_view name = io::text_of(event, "Event");
@@ -137,8 +137,8 @@ core::Status SparkModel::application_end(const io::JsonObject &event, protocols:
   return core::Done{};
 }
 
-// The exit code (since Spark 4) is 0 also if a program calls stop() while an exception ends it: a job that broke last counts more.
-// If an application continued after a broken job, only its exit code tells whether it failed.
+// The exit code (since Spark 4) is 0 also if a program calls stop() while an exception ends it: so a failed last job has
+// precedence. If the application continued after a failed job, only the exit code shows whether it failed.
 std::optional<protocols::Outcome> SparkModel::outcome(std::optional<int64_t> exit_code) const {
   if (exit_code.value_or(0) != 0) return protocols::Outcome::failed;
   if (unhandled_) return unhandled_;
@@ -162,7 +162,7 @@ void SparkModel::close(int64_t end, protocols::Spans &out) const {
   }
 }
 
-// The application handled what broke before.
+// A new job means that the application handled the failure of earlier jobs.
 void SparkModel::job_start() {
   unhandled_.reset();
 }
@@ -305,7 +305,7 @@ bool SparkModel::task_span(const io::JsonObject &event, const io::JsonObject &in
   out.executor = id_text(io::text_of(info, "Executor ID"));
   out.host = topology_.host(io::text_of(info, "Host").substr(0, protocols::kMaxId));
   const std::string_view locality = io::text_of(info, "Locality");
-  if (locality != "NO_PREF") out.locality = topology_.locality_from_word(locality, out.host, {});
+  if (locality != "NO_PREF") out.locality = topology_.locality_from_level(locality, out.host, {});
   return true;
 }
 

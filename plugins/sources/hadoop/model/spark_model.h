@@ -27,7 +27,7 @@ class SparkModel {
   // Processes a line. Returns ok for irrelevant events too.
   core::Status take(std::string_view line, protocols::Spans &out);
   // Handles an event whose first bytes are enough: it is not needed, or only its arrival. False: the complete line is needed.
-  bool take_start(std::string_view start);
+  bool handle_by_prefix(std::string_view start);
   // Appends running spans that were not reported yet.
   void open(protocols::Spans &out);
   const std::string &job() const { return job_.job; }

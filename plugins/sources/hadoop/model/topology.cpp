@@ -97,11 +97,11 @@ std::string Topology::locality(std::string_view host_name, std::string_view plac
   return word_of(nearest);
 }
 
-std::string Topology::locality_from_word(std::string_view word, std::string_view host_name, std::string_view places) const {
-  if (word == "NODE_LOCAL") return "node";
-  if (word == "RACK_LOCAL") return "rack";
-  if (word == "PROCESS_LOCAL") return "process";
-  if (word != "OFF_SWITCH" && word != "ANY") return locality(host_name, places);
+std::string Topology::locality_from_level(std::string_view level, std::string_view host_name, std::string_view places) const {
+  if (level == "NODE_LOCAL") return "node";
+  if (level == "RACK_LOCAL") return "rack";
+  if (level == "PROCESS_LOCAL") return "process";
+  if (level != "OFF_SWITCH" && level != "ANY") return locality(host_name, places);
   const std::string computed = locality(host_name, places);
   return computed == "datacenter" ? computed : "remote";
 }

@@ -24,7 +24,7 @@ class Topology {
   // racks.
   std::string locality(std::string_view host, std::string_view places) const;
   // Converts the framework's locality level. `host` and `places` are needed to detect the level datacenter.
-  std::string locality_from_word(std::string_view word, std::string_view host, std::string_view places) const;
+  std::string locality_from_level(std::string_view level, std::string_view host, std::string_view places) const;
 
  private:
   std::string_view rack_of(std::string_view host, std::string_view written) const;

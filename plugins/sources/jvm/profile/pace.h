@@ -14,10 +14,10 @@ class Pace {
   // Returns a pause so that cost / (cost + pause) = `share` on average; minimum `min_ns`. It varies randomly by half, to avoid
   // lockstep with periodic programs.
   int64_t pause(int64_t cost_ns, double share, int64_t min_ns) {
-    const double even = static_cast<double>(std::max<int64_t>(cost_ns, 0)) * (1 - share) / share;
-    const auto least = static_cast<double>(min_ns);
-    const double wanted = std::clamp(even, std::min(least, kMaxPause), kMaxPause);
-    return static_cast<int64_t>(std::max(wanted * (0.5 + fraction()), least));
+    const double mean = static_cast<double>(std::max<int64_t>(cost_ns, 0)) * (1 - share) / share;
+    const auto minimum = static_cast<double>(min_ns);
+    const double target = std::clamp(mean, std::min(minimum, kMaxPause), kMaxPause);
+    return static_cast<int64_t>(std::max(target * (0.5 + fraction()), minimum));
   }
 
  private:

@@ -11,7 +11,7 @@ bool has_code(const DumpedThread &thread) {
   return !thread.frames.empty() && thread.state != State::none;
 }
 
-// Threads that count as running although the JVM, before JDK 11, does not report their CPU time.
+// Returns the number of threads that count as running, for JVMs before JDK 11, which do not report the CPU time of threads.
 int64_t count_modelled(std::string_view dump, DumpedThread &thread) {
   int64_t count = 0;
   for (ThreadDump threads(dump); threads.next(thread);) {
@@ -23,7 +23,7 @@ int64_t count_modelled(std::string_view dump, DumpedThread &thread) {
 
 }  // namespace
 
-std::optional<int64_t> Profile::taken(const DumpedThread &thread, Known &known, bool is_new) const {
+std::optional<int64_t> Profile::cpu_since_last_dump(const DumpedThread &thread, Known &known, bool is_new) const {
   if (!thread.cpu_ns) return std::nullopt;
   // A thread that was missing in the last dump has started since, unless that dump exceeded the limit of threads.
   const int64_t before = is_new ? 0 : known.cpu_ns;
@@ -40,9 +40,9 @@ int64_t Profile::claim(int64_t ns) {
   return claimed;
 }
 
-// Threads together take at most the time of the process: since the last dump was requested, and since the baseline. A dump takes
-// time, so the first limit alone would allow this time twice.
-void Profile::allow(std::string_view dump, int64_t passed_ns, const std::optional<ProcessCpu> &process) {
+// Limits the CPU time of all threads to that of the process, both since the last dump was requested and since the baseline. The
+// first limit alone would count the time of a dump twice.
+void Profile::update_limits(std::string_view dump, int64_t passed_ns, const std::optional<ProcessCpu> &process) {
   const auto last = std::exchange(process_, process);
   allowed_ns_ = INT64_MAX;
   modelled_ns_ = passed_ns;
@@ -66,7 +66,7 @@ bool Profile::is_running(const DumpedThread &thread, const Known &known, std::op
   return known.unattributed_ns > 0 && (!is_in_native || *cpu * 2 >= passed_ns);
 }
 
-void Profile::take_thread(const DumpedThread &thread, int64_t passed_ns) {
+void Profile::add_thread(const DumpedThread &thread, int64_t passed_ns) {
   if (threads_.size() >= kMaxThreads && !threads_.contains(thread.id)) {
     is_full_ = true;
     return;
@@ -77,9 +77,9 @@ void Profile::take_thread(const DumpedThread &thread, int64_t passed_ns) {
   name(thread, known, is_new);
   const bool has_code = jvm::has_code(thread);
   known.is_java = known.is_java || has_code;
-  const auto cpu = taken(thread, known, is_new);
+  const auto cpu = cpu_since_last_dump(thread, known, is_new);
   has_cpu_ = has_cpu_ || cpu;
-  if (thread.name == kDumpWriter) answering_ns_ = cpu.value_or(0);
+  if (thread.name == kDumpWriter) dump_writer_ns_ = cpu.value_or(0);
   if (known.is_java) {
     const int64_t claimed = claim(cpu.value_or(0));
     known.unattributed_ns += claimed;
@@ -99,7 +99,7 @@ void Profile::take_thread(const DumpedThread &thread, int64_t passed_ns) {
   window_.tree.add(thread.frames, thread.is_cut(), on_cpu, {1, passed_ns}, known.is_mixed ? tasks::TaskTags() : known.task);
 }
 
-// The time in which a thread got its name is also of its task before: it has no task.
+// Finds the task of the thread. The interval in which the name changed belongs to two tasks, so it gets none.
 void Profile::name(const DumpedThread &thread, Known &known, bool is_new) const {
   if (!names_) return;
   if (known.unattributed_ns == 0) known.is_mixed = false;
@@ -141,7 +141,7 @@ void Profile::report_old_unseen() {
   for (auto &[id, known] : threads_) report_unseen(known, known.old_unattributed_ns);
 }
 
-void Profile::take(std::string_view dump, int64_t time_ns, const std::optional<ProcessCpu> &process) {
+void Profile::add(std::string_view dump, int64_t time_ns, const std::optional<ProcessCpu> &process) {
   ++dumps_;
   ++window_.dumps;
   counts_ = {};
@@ -149,8 +149,8 @@ void Profile::take(std::string_view dump, int64_t time_ns, const std::optional<P
   dump_cpu_ns_ = 0;
   was_full_ = std::exchange(is_full_, false);
   const int64_t passed = last_ns_ ? std::max<int64_t>(time_ns - *last_ns_, 0) : 0;
-  allow(dump, passed, process);
-  for (ThreadDump threads(dump); threads.next(thread_);) take_thread(thread_, passed);
+  update_limits(dump, passed, process);
+  for (ThreadDump threads(dump); threads.next(thread_);) add_thread(thread_, passed);
   for (auto &[id, known] : threads_)
     if (known.dump != dumps_) report_unseen(known, known.unattributed_ns);
   std::erase_if(threads_, [this](const auto &entry) { return entry.second.dump != dumps_; });

@@ -18,7 +18,7 @@
 
 namespace atalaya::jvm {
 
-// Numbers of threads with Java code, by state, at one dump.
+// The number of Java threads in each state at one dump.
 struct ThreadCounts {
   uint64_t running = 0;  // used CPU time since the last dump
   uint64_t native = 0;   // RUNNABLE without CPU time, mostly in a system call
@@ -34,8 +34,7 @@ class Profile {
  public:
   // Maximum threads of a dump; further ones are ignored.
   static constexpr size_t kMaxThreads = 16384;
-  // CPU time of a thread that no dump saw running for this long (at the latest after twice this time) is reported as "not seen
-  // running".
+  // If no dump shows a thread running for this time (or up to twice this time), its CPU time is reported as "not seen running".
   static constexpr int64_t kMaxUnattributedAge = 300'000'000'000;
 
   using Names = std::shared_ptr<const tasks::TaskNames>;
@@ -48,7 +47,7 @@ class Profile {
 
   // Adds a complete dump, requested at time_ns. The first dump is the baseline. When a dump shows a thread running, the thread's
   // CPU time since the last such dump is attributed to its current stack. CPU time above that of the process, if known, is omitted.
-  void take(std::string_view dump, int64_t time_ns, const std::optional<ProcessCpu> &process = {});
+  void add(std::string_view dump, int64_t time_ns, const std::optional<ProcessCpu> &process = {});
   // Called when a dump failed: the threads' activity since the last dump is unknown.
   void interrupt();
 
@@ -67,8 +66,8 @@ class Profile {
   };
   // Ends the window. `limits`: of the stack tree of the next window.
   Window end_window(const StackTree::Limits &limits);
-  // CPU time, between the last two dumps, of the JVM's thread that writes the dumps.
-  int64_t answering_ns() const { return answering_ns_; }
+  // CPU time that the JVM's thread which writes the dumps used between the last two dumps.
+  int64_t dump_writer_ns() const { return dump_writer_ns_; }
   // Threads that ran at the last dump.
   uint64_t running() const { return running_; }
 
@@ -85,11 +84,11 @@ class Profile {
   };
 
   // Returns the thread's CPU time since the last dump; absent: the JVM does not report it.
-  std::optional<int64_t> taken(const DumpedThread &thread, Known &known, bool is_new) const;
-  void allow(std::string_view dump, int64_t passed_ns, const std::optional<ProcessCpu> &process);
+  std::optional<int64_t> cpu_since_last_dump(const DumpedThread &thread, Known &known, bool is_new) const;
+  void update_limits(std::string_view dump, int64_t passed_ns, const std::optional<ProcessCpu> &process);
   // Returns the part of `ns` that the CPU time of the process covers, and subtracts it from unclaimed_ns_.
   int64_t claim(int64_t ns);
-  void take_thread(const DumpedThread &thread, int64_t passed_ns);
+  void add_thread(const DumpedThread &thread, int64_t passed_ns);
   bool is_running(const DumpedThread &thread, const Known &known, std::optional<int64_t> cpu, int64_t passed_ns) const;
   void name(const DumpedThread &thread, Known &known, bool is_new) const;
   void count(const DumpedThread &thread, bool is_running);
@@ -102,7 +101,7 @@ class Profile {
   std::unordered_map<uint64_t, Known> threads_;
   std::optional<int64_t> last_ns_;
   uint64_t dumps_ = 0;
-  int64_t answering_ns_ = 0, aged_ns_ = 0;
+  int64_t dump_writer_ns_ = 0, aged_ns_ = 0;
   std::optional<ProcessCpu> process_;  // at the last dump
   int64_t unclaimed_ns_ = 0;           // CPU time of the process since the baseline that is not claimed by threads with Java code
   // State of the current dump.

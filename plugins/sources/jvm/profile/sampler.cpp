@@ -18,8 +18,8 @@ namespace atalaya::jvm {
 namespace {
 
 constexpr int64_t kFirstBackOff = 10'000'000'000, kMaxBackOff = 600'000'000'000;
-// Interval of searches for JVMs, unless that would take more than this part of the budget. The time until a JVM is found is missing
-// in its profile.
+// Interval of searches for JVMs, and the maximum part of the budget for them, which may lengthen the interval. The profile of a JVM
+// lacks the time until it is found.
 constexpr int64_t kFindInterval = 200'000'000;
 constexpr double kFindShare = 0.1;
 // JVMs of one user that take longer than this to answer, or do not answer, share a fifth of this thread's time, because others wait
@@ -118,7 +118,7 @@ std::map<JvmId, Profiled> Sampler::end_window(double spent) {
   const std::lock_guard lock(mutex_);
   const StackTree::Limits limits = this->limits();
   for (const auto &[id, sampled] : sampled_) {
-    // Checks for its end here, or the next window would report it again.
+    // Checks whether the JVM has ended, else the next window would report it again.
     if (!sampled->has_ended && has_ended(sampled->jvm.target)) end(*sampled);
     Profiled &window = windows[id];
     const auto last = sampled->window.last;
@@ -128,7 +128,7 @@ std::map<JvmId, Profiled> Sampler::end_window(double spent) {
     window.identity = sampled->identity;
     window.task = sampled->task;
     window.profile = sampled->profile.end_window(limits);
-    window.is_whole = std::exchange(sampled->is_old, !sampled->is_waiting);
+    window.is_complete = std::exchange(sampled->is_old, !sampled->is_waiting);
   }
   std::erase_if(sampled_, [](const auto &entry) { return entry.second->has_ended; });
   spent_ = spent;
@@ -145,16 +145,16 @@ void Sampler::skip_window() {
 }
 
 // A slow JVM must wait until the slow JVMs of its user have used their share.
-int64_t Sampler::due(const SampledJvm &sampled) const {
+int64_t Sampler::due_ns(const SampledJvm &sampled) const {
   if (sampled.has_ended || sampled.is_waiting) return INT64_MAX;
   const auto until = slow_until_ns_.find(sampled.jvm.target.status.user);
   return sampled.is_slow && until != slow_until_ns_.end() ? std::max(sampled.next_ns, until->second) : sampled.next_ns;
 }
 
-// Among equals, prefers the JVM with the shortest back-off.
-std::shared_ptr<Sampler::SampledJvm> Sampler::first() const {
+// If several dumps are due, prefers the JVM with the shortest back-off.
+std::shared_ptr<Sampler::SampledJvm> Sampler::next_due() const {
   const auto rank = [this](const auto &entry) {
-    return std::tuple(due(*entry.second), entry.second->back_off_ns, entry.second->next_ns);
+    return std::tuple(due_ns(*entry.second), entry.second->back_off_ns, entry.second->next_ns);
   };
   const auto found =
       std::min_element(sampled_.begin(), sampled_.end(), [&](const auto &a, const auto &b) { return rank(a) < rank(b); });
@@ -166,8 +166,8 @@ void Sampler::run() {
   std::unique_lock lock(mutex_);
   while (!is_stopped_) {
     const int64_t now = core::monotonic();
-    const std::shared_ptr<SampledJvm> next = first();
-    const int64_t due = next ? this->due(*next) : INT64_MAX;
+    const std::shared_ptr<SampledJvm> next = next_due();
+    const int64_t due = next ? this->due_ns(*next) : INT64_MAX;
     if (std::min(due, find_ns_) > now) {
       changed_.wait_until(lock, core::at(std::min(due, find_ns_)));
       continue;
@@ -186,15 +186,15 @@ bool Sampler::is_known(const JvmId &id) {
   return sampled_.contains(id);
 }
 
-std::vector<std::shared_ptr<Sampler::SampledJvm>> Sampler::all(bool waiting) const {
+std::vector<std::shared_ptr<Sampler::SampledJvm>> Sampler::jvms(bool waiting) const {
   std::vector<std::shared_ptr<SampledJvm>> found;
   for (const auto &[id, sampled] : sampled_)
     if (!sampled->has_ended && sampled->is_waiting == waiting) found.push_back(sampled);
   return found;
 }
 
-bool Sampler::make_room(uint32_t user) {
-  const auto sampled = all(false);
+bool Sampler::free_slot(uint32_t user) {
+  const auto sampled = jvms(false);
   if (sampled.size() < kMaxSampled) return true;
   if (!std::exchange(logged_full_, true))
     report_("more than " + std::to_string(kMaxSampled) +
@@ -208,7 +208,7 @@ bool Sampler::make_room(uint32_t user) {
 
 void Sampler::fill_slots() {
   for (;;) {
-    const auto sampled = all(false), waiting = all(true);
+    const auto sampled = jvms(false), waiting = jvms(true);
     if (sampled.size() >= kMaxSampled || waiting.empty()) return;
     waiting[*to_admit(candidates(waiting), candidates(sampled))]->is_waiting = false;
   }
@@ -233,7 +233,7 @@ void Sampler::find_jvms() {
   std::erase_if(slow_until_ns_, [&](const auto &entry) { return entry.second <= now; });
   const int64_t cost = core::clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
   const int64_t pause = find_pace_.pause(cost, options_.budget * kFindShare, kFindInterval);
-  finding_ = static_cast<double>(cost) / static_cast<double>(cost + pause);
+  search_share_ = static_cast<double>(cost) / static_cast<double>(cost + pause);
   find_ns_ = now + pause;
 }
 
@@ -249,7 +249,7 @@ void Sampler::add(const FoundJvm &jvm) {
   tasks::TaskTags task;
   if (options_.tasks) task = tasks::of_process(jvm.target.pid);
   const std::lock_guard lock(mutex_);
-  if (!make_room(jvm.target.status.user)) return;
+  if (!free_slot(jvm.target.status.user)) return;
   const auto sampled = std::make_shared<SampledJvm>(jvm, std::move(identity), options_, limits());
   sampled->task = std::move(task);
   sampled_[id_of(jvm)] = sampled;
@@ -267,13 +267,13 @@ core::Result<std::string_view> Sampler::dump(SampledJvm &sampled, DumpCost &cost
   const HsperfdataFile file(sampled.jvm);
   const auto before = parse_counters(shared_.read(file));
   const auto cpu_before = process_cpu_ns(sampled.jvm.target.pid);
-  auto text = sampled.attachment.ask(sampled.jvm.target, kThreadDump, options_.timeout_ns, bytes_);
+  auto text = sampled.attachment.request(sampled.jvm.target, kThreadDump, options_.timeout_ns, bytes_);
   const auto cpu_after = process_cpu_ns(sampled.jvm.target.pid);
   auto after = parse_counters(shared_.read(file));
   shared_.wipe();
   if (before && after) cost.pause_ns = safepoint_ns(*after, *before);
   if (after) cost.last = {std::move(*after), core::monotonic()};
-  if (text && !is_whole(*text))
+  if (text && !is_complete(*text))
     return core::Error{"the JVM " + std::to_string(sampled.jvm.target.pid) + " sent an incomplete answer"};
   if (!cpu_before || !cpu_after) return core::Error{"the JVM " + std::to_string(sampled.jvm.target.pid) + " has ended"};
   cost.process = {*cpu_before, *cpu_after};
@@ -287,38 +287,38 @@ void Sampler::sample(SampledJvm &sampled) {
   try {
     auto text = dump(sampled, cost);
     const std::lock_guard lock(mutex_);
-    if (text) sampled.profile.take(*text, cost.begin_ns, cost.process);
+    if (text) sampled.profile.add(*text, cost.begin_ns, cost.process);
     cost.own_ns = core::clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
-    take(sampled, text, cost);
+    add_dump(sampled, text, cost);
   } catch (const std::exception &error) {  // out of memory must not end the agent
     const std::lock_guard lock(mutex_);
-    fail(sampled, error.what());
+    record_failure(sampled, error.what());
   }
 }
 
 // Each JVM has the same part of the budget. At least a tenth of the budget is for dumps.
 double Sampler::share() const {
-  return std::max(options_.budget - spent_ - finding_, options_.budget / 10) / static_cast<double>(sampled_count());
+  return std::max(options_.budget - spent_ - search_share_, options_.budget / 10) / static_cast<double>(sampled_count());
 }
 
 // A pause costs the time of each running thread.
-void Sampler::take(SampledJvm &sampled, core::Result<std::string_view> &text, const DumpCost &cost) {
+void Sampler::add_dump(SampledJvm &sampled, core::Result<std::string_view> &text, const DumpCost &cost) {
   const int64_t end = core::monotonic(), passed = end - cost.begin_ns;
   const auto cores = static_cast<int64_t>(std::clamp<uint64_t>(sampled.profile.running(), 1, processors()));
-  const int64_t all = cost.own_ns + cost.pause_ns * cores + (text ? sampled.profile.answering_ns() : 0);
+  const int64_t all = cost.own_ns + cost.pause_ns * cores + (text ? sampled.profile.dump_writer_ns() : 0);
   sampled.window.cost_ns += all;
   sampled.window.pause_ns += cost.pause_ns;
   if (cost.last) sampled.window.last = cost.last;
   sampled.is_slow = !text || passed > kSlow;
   if (sampled.is_slow) slow_until_ns_[sampled.jvm.target.status.user] = end + kSlowPauses * passed;
-  if (!text) return fail(sampled, text.error());
+  if (!text) return record_failure(sampled, text.error());
   sampled.back_off_ns = 0;
   if (sampled.profile.running() > 0) sampled.active_ns = end;
   sampled.last_error.clear();
   sampled.next_ns = end + sampled.pace.pause(all, share(), options_.min_interval_ns);
 }
 
-void Sampler::fail(SampledJvm &sampled, const std::string &error) {
+void Sampler::record_failure(SampledJvm &sampled, const std::string &error) {
   if (has_ended(sampled.jvm.target)) return end(sampled);
   ++sampled.window.failures;
   sampled.profile.interrupt();

@@ -46,8 +46,8 @@ struct Profiled {
   Profile::Window profile;
   int64_t cost_ns = 0, pause_ns = 0;
   uint64_t failures = 0, skipped = 0;
-  bool is_whole = false;  // sampled during the complete window
-  tasks::TaskTags task;   // task of the process; for an executor only the job
+  bool is_complete = false;  // sampled during the complete window
+  tasks::TaskTags task;      // task of the process; for an executor only the job
 
   bool has_result() const { return profile.dumps > 0 || failures > 0 || skipped > 0; }
 };
@@ -91,11 +91,11 @@ class Sampler {
     Profile profile;
     Pace pace;
     int64_t next_ns = 0, back_off_ns = 0;
-    bool is_slow = true;                     // its dumps take long enough to delay other JVMs, or it has not returned one yet
+    bool is_slow = true;                     // its dumps delay other JVMs, or it has not returned a dump yet
     bool has_ended = false, is_old = false;  // is_old: existed at the last call of end_window
     bool is_waiting = false;                 // lost its slot; never signal it a second time
     int64_t active_ns = 0;                   // time of the last dump in which a thread ran
-    Profiled window;                         // all of the window's result except the profile
+    Profiled window;                         // the result of the window, without the profile
     std::string last_error;
   };
   // Cost of one thread dump, and the JVM's counters at that time.
@@ -110,10 +110,10 @@ class Sampler {
   void find_jvms();
   bool is_known(const JvmId &id);
   // Returns the JVMs that wait for a slot (`waiting`), or those that are sampled.
-  std::vector<std::shared_ptr<SampledJvm>> all(bool waiting) const;
+  std::vector<std::shared_ptr<SampledJvm>> jvms(bool waiting) const;
   static std::vector<Candidate> candidates(const std::vector<std::shared_ptr<SampledJvm>> &jvms);
   // Frees a slot for a JVM of `user`. Returns false if none can be freed.
-  bool make_room(uint32_t user);
+  bool free_slot(uint32_t user);
   void fill_slots();
   void add(const FoundJvm &jvm);
   void end(SampledJvm &sampled);
@@ -121,13 +121,13 @@ class Sampler {
   double share() const;
   StackTree::Limits limits() const;
   size_t sampled_count() const;  // at least 1
-  int64_t due(const SampledJvm &sampled) const;
+  int64_t due_ns(const SampledJvm &sampled) const;
   // Returns the JVM whose dump is due first; null if there is no JVM.
-  std::shared_ptr<SampledJvm> first() const;
+  std::shared_ptr<SampledJvm> next_due() const;
   void sample(SampledJvm &sampled);
   core::Result<std::string_view> dump(SampledJvm &sampled, DumpCost &cost);
-  void take(SampledJvm &sampled, core::Result<std::string_view> &text, const DumpCost &cost);
-  void fail(SampledJvm &sampled, const std::string &error);
+  void add_dump(SampledJvm &sampled, core::Result<std::string_view> &text, const DumpCost &cost);
+  void record_failure(SampledJvm &sampled, const std::string &error);
   void skip(SampledJvm &sampled);
 
   SamplerOptions options_;
@@ -147,7 +147,7 @@ class Sampler {
   std::map<JvmId, std::shared_ptr<SampledJvm>> sampled_;
   std::map<uint32_t, int64_t> slow_until_ns_;  // by user
   int64_t find_ns_ = 0;                        // time of the next search for JVMs
-  double spent_ = 0, finding_ = 0;             // shares of a core
+  double spent_ = 0, search_share_ = 0;        // shares of a core: used by the caller of end_window, and by searches for JVMs
 };
 
 }  // namespace atalaya::jvm

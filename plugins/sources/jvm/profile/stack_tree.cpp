@@ -19,7 +19,7 @@ void append_name(std::string &text, std::string_view name) {
   for (const char byte : name) text += byte == ';' ? ':' : static_cast<unsigned char>(byte) < ' ' ? ' ' : byte;
 }
 
-// A dump lacks the file of a native method: a class is in the file named after its outermost class.
+// Returns "FILE:LINE". A dump lacks the file of a native method: it is named after the outermost class.
 std::string place_of(const Frame &frame) {
   std::string place(frame.file);
   if (place.empty() && frame.line == -2) {
@@ -47,12 +47,12 @@ void append_line(std::string &text, const Frame &frame) {
   text += ')';
 }
 
-// Orders indexes so that the first `most` are the largest; equal ones keep their order.
+// Orders indexes so that the first `max_count` are the largest; equal ones keep their order.
 template <class Larger>
-std::vector<uint32_t> largest(size_t count, size_t most, Larger larger) {
+std::vector<uint32_t> largest(size_t count, size_t max_count, Larger larger) {
   std::vector<uint32_t> order(count);
   std::iota(order.begin(), order.end(), 0U);
-  const auto middle = order.begin() + static_cast<ptrdiff_t>(std::min(most, count));
+  const auto middle = order.begin() + static_cast<ptrdiff_t>(std::min(max_count, count));
   std::partial_sort(order.begin(), middle, order.end(),
                     [&](uint32_t a, uint32_t b) { return larger(a, b) || (!larger(b, a) && a < b); });
   return order;
@@ -87,13 +87,13 @@ uint32_t StackTree::child_of(uint32_t parent, uint32_t frame) {
   return node;
 }
 
-void StackTree::lose(const Time &on_cpu, const Time &wall) {
+void StackTree::count_lost(const Time &on_cpu, const Time &wall) {
   lost_ += std::max(on_cpu.samples, wall.samples);
   lost_on_cpu_.add(on_cpu);
   lost_wall_.add(wall);
 }
 
-// None: no task, or there is no room.
+// Returns the root node of the task's stacks; kNone: no task, or too many tasks.
 uint32_t StackTree::root_of(const tasks::TaskTags &task) {
   if (task.empty() || (tasks_.size() >= kMaxTasks && !tasks_.contains(task))) return kNone;
   const uint32_t number = tasks_.try_emplace(task, static_cast<uint32_t>(tasks_.size())).first->second;
@@ -103,19 +103,19 @@ uint32_t StackTree::root_of(const tasks::TaskTags &task) {
 void StackTree::add(std::span<const std::string_view> frames, bool is_cut, const Time &on_cpu, const Time &wall,
                     const tasks::TaskTags &task) {
   on_cpu_.add(on_cpu);
-  if (frames.empty()) return lose(on_cpu, wall);
+  if (frames.empty()) return count_lost(on_cpu, wall);
   uint32_t node = root_of(task);
   if (is_cut) {
     const auto known = known_.find(kTruncated);
     const uint32_t frame =
         known != known_.end() ? known->second : add_frame(kTruncated, {.type = kTruncated, .method = {}, .file = {}});
     node = frame == kNone ? kNone : child_of(node, frame);
-    if (node == kNone) return lose(on_cpu, wall);
+    if (node == kNone) return count_lost(on_cpu, wall);
   }
   for (size_t i = frames.size(); i-- > 0;) {
     const uint32_t frame = frame_of(frames[i]);
     node = frame == kNone ? kNone : child_of(node, frame);
-    if (node == kNone) return lose(on_cpu, wall);
+    if (node == kNone) return count_lost(on_cpu, wall);
   }
   nodes_[node].on_cpu.add(on_cpu);
   nodes_[node].wall.add(wall);
@@ -147,16 +147,16 @@ uint32_t StackTree::root_frame(uint32_t node) const {
   return nodes_[node].frame;
 }
 
-FunctionTime StackTree::function_time(const std::string &name, const Time &self, uint32_t exemplar, size_t room) const {
+FunctionTime StackTree::function_time(const std::string &name, const Time &self, uint32_t exemplar, size_t max_bytes) const {
   FunctionTime function{.name = name, .self = self, .trace = {}, .stack = {}};
   std::vector<std::string> lines;  // the innermost first
   for (const uint32_t node : path_to(exemplar)) {
     std::string line;
     append_line(line, frames_[nodes_[node].frame]);
-    const bool fits = line.size() < room;
+    const bool fits = line.size() < max_bytes;
     lines.push_back(fits ? std::move(line) : std::string(kTruncated));
     if (!fits) break;
-    room -= lines.back().size() + 1;
+    max_bytes -= lines.back().size() + 1;
   }
   for (size_t i = 0; i < lines.size(); ++i) {
     function.trace += (i > 0 ? "\n" : "") + lines[i];
@@ -165,7 +165,7 @@ FunctionTime StackTree::function_time(const std::string &name, const Time &self,
   return function;
 }
 
-std::vector<FunctionTime> StackTree::functions(size_t most) const {
+std::vector<FunctionTime> StackTree::functions(size_t max_count) const {
   std::vector<std::string> names;
   const std::vector<uint32_t> function_of = function_of_frames(names);
   std::vector<Time> self(names.size());
@@ -179,29 +179,30 @@ std::vector<FunctionTime> StackTree::functions(size_t most) const {
     if (exemplar == kNone || nodes_[exemplar].on_cpu.ns < time.ns) exemplar = node;
   }
   std::vector<FunctionTime> found;
-  size_t room = limits_.bytes;
-  for (const uint32_t function : largest(names.size(), most, [&](uint32_t a, uint32_t b) { return self[a].ns > self[b].ns; })) {
-    if (found.size() == most || self[function].ns == 0) break;
-    found.push_back(function_time(names[function], self[function], exemplars[function], std::min(room, kMaxText)));
-    room -= std::min(room, found.back().trace.size());
+  size_t remaining = limits_.bytes;
+  for (const uint32_t function :
+       largest(names.size(), max_count, [&](uint32_t a, uint32_t b) { return self[a].ns > self[b].ns; })) {
+    if (found.size() == max_count || self[function].ns == 0) break;
+    found.push_back(function_time(names[function], self[function], exemplars[function], std::min(remaining, kMaxText)));
+    remaining -= std::min(remaining, found.back().trace.size());
   }
   return found;
 }
 
-// "java.lang.System identityHashCode" is written with a dot, as in profiles of perf.
-std::string StackTree::text_of(uint32_t node, const std::vector<std::string> &names, size_t room) const {
+// Writes "java.lang.System identityHashCode" with a dot, as in profiles of the source perf.
+std::string StackTree::text_of(uint32_t node, const std::vector<std::string> &names, size_t max_bytes) const {
   const std::vector<uint32_t> path = path_to(node);
   std::string text;
-  for (size_t i = path.size(); i-- > 0 && text.size() <= room;) {
+  for (size_t i = path.size(); i-- > 0 && text.size() <= max_bytes;) {
     std::string name = names[nodes_[path[i]].frame];
     if (const size_t space = name.find(' '); space != std::string::npos) name.replace(space, 1, ".").append("_[j]");
     text += name + (i > 0 ? ";" : "");
   }
-  return text.size() <= room ? text : std::string();
+  return text.size() <= max_bytes ? text : std::string();
 }
 
-// Its nodes also have their parents before them.
-StackTree StackTree::of_functions(const std::vector<uint32_t> &function_of) const {
+// Returns a tree with one node per function and parent; the parents are before their children here too.
+StackTree StackTree::merged_by_function(const std::vector<uint32_t> &function_of) const {
   StackTree tree({.nodes = nodes_.size(), .frames = 0, .frame_bytes = 0, .bytes = 0});
   std::vector<uint32_t> node_of(nodes_.size());
   for (uint32_t i = 0; i < nodes_.size(); ++i) {
@@ -220,26 +221,27 @@ void StackTree::add_rest(std::vector<StackTime> &found, const StackTime &others)
     if (rest.on_cpu.ns > 0 || rest.wall.ns > 0) found.push_back(rest);
 }
 
-std::vector<StackTime> StackTree::stacks(size_t most, bool on_cpu) const {
+std::vector<StackTime> StackTree::stacks(size_t max_count, bool on_cpu) const {
   std::vector<std::string> names;
   const std::vector<uint32_t> function_of = function_of_frames(names);
-  const StackTree tree = of_functions(function_of);
+  const StackTree tree = merged_by_function(function_of);
   const auto time_of = [&](uint32_t node) { return (on_cpu ? tree.nodes_[node].on_cpu : tree.nodes_[node].wall).ns; };
   std::vector<StackTime> found;
   StackTime others{.text = "[other]", .on_cpu = {}, .wall = {}};
   std::vector<const tasks::TaskTags *> task_of_number(tasks_.size());
   for (const auto &[task, task_number] : tasks_) task_of_number[task_number] = &task;
-  size_t room = limits_.bytes;
-  for (const uint32_t number : largest(tree.nodes_.size(), most, [&](uint32_t a, uint32_t b) { return time_of(a) > time_of(b); })) {
+  size_t remaining = limits_.bytes;
+  for (const uint32_t number :
+       largest(tree.nodes_.size(), max_count, [&](uint32_t a, uint32_t b) { return time_of(a) > time_of(b); })) {
     const Node &node = tree.nodes_[number];
     if (time_of(number) == 0) continue;
-    std::string text = found.size() < most ? tree.text_of(number, names, std::min(room, kMaxText)) : std::string();
+    std::string text = found.size() < max_count ? tree.text_of(number, names, std::min(remaining, kMaxText)) : std::string();
     if (text.empty()) {
       others.on_cpu.add(node.on_cpu);
       others.wall.add(node.wall);
       continue;
     }
-    room -= text.size();
+    remaining -= text.size();
     found.push_back({.text = std::move(text), .on_cpu = node.on_cpu, .wall = node.wall});
     if (const uint32_t root = tree.root_frame(number); is_task(root)) found.back().task = *task_of_number[root - kFirstTask];
   }

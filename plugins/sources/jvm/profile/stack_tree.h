@@ -57,21 +57,21 @@ class StackTree {
   // Adds CPU time without a stack, reported as "[not seen running]".
   void add_unseen(const Time &time) { unseen_.add(time); }
 
-  // Returns up to `most` functions with the most CPU time. Stacks that exceed the limit of bytes end with "[truncated]".
-  std::vector<FunctionTime> functions(size_t most) const;
-  // Returns up to `most` stacks with the most CPU time (on_cpu) or elapsed time, without line numbers. The sum of all other stacks
-  // is "[other]".
-  std::vector<StackTime> stacks(size_t most, bool on_cpu) const;
+  // Returns up to `max_count` functions with the most CPU time. Stacks that exceed the limit of bytes end with "[truncated]".
+  std::vector<FunctionTime> functions(size_t max_count) const;
+  // Returns up to `max_count` stacks with the most CPU time (on_cpu) or elapsed time, without line numbers. The sum of all other
+  // stacks is "[other]".
+  std::vector<StackTime> stacks(size_t max_count, bool on_cpu) const;
   const Time &on_cpu() const { return on_cpu_; }  // the sum of times added with a stack
   const Time &unseen() const { return unseen_; }
   uint64_t lost() const { return lost_; }  // stacks beyond the limits
 
  private:
   struct Node {
-    uint32_t parent, frame;  // frame: a value from kFirstTask on marks the root of the stacks of a task
+    uint32_t parent, frame;  // a frame number >= kFirstTask: the node is the root of the stacks of a task
     Time on_cpu, wall;
   };
-  struct Text {
+  struct TextHash {
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
     using is_transparent = void;
   };
@@ -83,17 +83,17 @@ class StackTree {
   uint32_t child_of(uint32_t parent, uint32_t frame);
   uint32_t root_of(const tasks::TaskTags &task);
   uint32_t root_frame(uint32_t node) const;
-  void lose(const Time &on_cpu, const Time &wall);
+  void count_lost(const Time &on_cpu, const Time &wall);
   std::vector<uint32_t> path_to(uint32_t node) const;  // from the node to the root, without a task
-  // Returns the stack of a node as text with these function names; empty if it is longer than `room` bytes.
-  std::string text_of(uint32_t node, const std::vector<std::string> &names, size_t room) const;
-  StackTree of_functions(const std::vector<uint32_t> &function_of) const;
+  // Returns the stack of a node as text with these function names; empty if it is longer than `max_bytes` bytes.
+  std::string text_of(uint32_t node, const std::vector<std::string> &names, size_t max_bytes) const;
+  StackTree merged_by_function(const std::vector<uint32_t> &function_of) const;
   void add_rest(std::vector<StackTime> &found, const StackTime &others) const;
   std::vector<uint32_t> function_of_frames(std::vector<std::string> &names) const;
-  FunctionTime function_time(const std::string &name, const Time &self, uint32_t exemplar, size_t room) const;
+  FunctionTime function_time(const std::string &name, const Time &self, uint32_t exemplar, size_t max_bytes) const;
 
   Limits limits_;
-  std::unordered_map<std::string, uint32_t, Text, std::equal_to<>> known_;
+  std::unordered_map<std::string, uint32_t, TextHash, std::equal_to<>> known_;
   std::vector<Frame> frames_;                        // views into the keys of known_
   std::unordered_map<uint64_t, uint32_t> children_;  // by parent and frame
   std::vector<Node> nodes_;                          // parents before their children

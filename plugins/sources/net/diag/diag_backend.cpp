@@ -32,9 +32,9 @@ class DiagBackend final : public Backend {
  public:
   explicit DiagBackend(core::Descriptor socket) : socket_(std::move(socket)), space_(own_network()) {}
 
-  void walk(bool whole, const Take &take) override {
+  void walk(bool complete, const Take &take) override {
     ++walk_;
-    whole_ = whole;
+    complete_ = complete;
     refreshed_ = false;
     for (const int family : {AF_INET, AF_INET6}) {
       query(static_cast<uint8_t>(family));
@@ -89,10 +89,11 @@ class DiagBackend final : public Backend {
       const ssize_t size = ::recv(socket_.get(), buffer_.data(), buffer_.size(), 0);
       if (size < 0 && errno == EINTR) continue;
       if (size < 0) fail(errno);
-      const DiagEnd end = parse_diag_messages(std::span(buffer_).first(static_cast<size_t>(size)), [&](const DiagSocket &socket) {
-        DiagSocket own = socket;
-        take(own);
-      });
+      const DiagProgress end =
+          parse_diag_messages(std::span(buffer_).first(static_cast<size_t>(size)), [&](const DiagSocket &socket) {
+            DiagSocket own = socket;
+            take(own);
+          });
       if (end.error != 0) fail(end.error);
       if (end.done) return;
     }
@@ -104,12 +105,12 @@ class DiagBackend final : public Backend {
     if (record.kind == NET_LISTENS) return take(record);
     const auto [at, fresh] = known_.try_emplace(record.cookie);
     Known &known = at->second;
-    // A connection missing in the previous walk began after it.
+    // A connection that the previous walk did not report started after it.
     record.flags = fresh ? (walk_ > 1 ? NET_START_SEEN | NET_ESTABLISHED : NET_ESTABLISHED) : known.record.flags;
     record.owner = known.record.owner;
     if (fresh || known.inode != socket.inode)
       find_owner(socket, false);
-    else if (whole_)
+    else if (complete_)
       find_owner(socket, true);
     known.record = record;
     known.inode = socket.inode;
@@ -133,7 +134,7 @@ class DiagBackend final : public Backend {
   core::Descriptor socket_;
   uint32_t space_;
   uint64_t walk_ = 0;
-  bool refreshed_ = false, whole_ = false;  // in this walk
+  bool refreshed_ = false, complete_ = false;  // in this walk
   SocketHolders holders_;
   std::unordered_map<uint64_t, Known> known_;
   std::vector<std::byte> buffer_ = std::vector<std::byte>(kAnswerBytes);

@@ -20,7 +20,7 @@ using Bytes = std::span<const std::byte>;
 // include/net/tcp_states.h
 enum State : uint8_t { kFinWait2 = 5, kCloseWait = 8, kLastAck = 9, kListen = 10, kClosing = 11 };
 
-// A structure whose length depends on the kernel version: missing members are 0.
+// Copies a structure whose length depends on the kernel version: missing members are 0.
 template <class T>
 T take_struct(Bytes bytes) {
   T value{};
@@ -42,7 +42,8 @@ void set_address(uint8_t (&to)[16], uint8_t family, const __be32 (&from)[4]) {
   std::memcpy(to + 12, from, 4);
 }
 
-// The kernel counts the FIN of either side as a byte. (Also the SYN of the connecting side, which is unknown here.)
+// The kernel counts the FIN of either side as a byte. (It also counts the SYN of the connecting side, but sock_diag does not report
+// which side that is.)
 void set_amounts(net_amounts &amounts, uint8_t state, const tcp_info &info) {
   const bool fin_received = state == kCloseWait || state == kLastAck || state == kClosing;
   const bool fin_acknowledged = state == kFinWait2;
@@ -83,7 +84,7 @@ std::optional<DiagSocket> diag_socket(Bytes payload) {
   return socket;
 }
 
-DiagEnd parse_diag_messages(Bytes datagram, const std::function<void(const DiagSocket &)> &take) {
+DiagProgress parse_diag_messages(Bytes datagram, const std::function<void(const DiagSocket &)> &take) {
   while (datagram.size() >= sizeof(nlmsghdr)) {
     const auto header = take_struct<nlmsghdr>(datagram);
     if (header.nlmsg_len < sizeof(nlmsghdr) || header.nlmsg_len > datagram.size()) return {true, EBADMSG};

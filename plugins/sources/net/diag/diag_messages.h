@@ -18,13 +18,13 @@ struct DiagSocket {
   uint32_t inode = 0;  // inode of its file; 0: no process has it open
 };
 
-// Result of one datagram: more datagrams follow, the list is complete, or an errno.
-struct DiagEnd {
-  bool done = false;
-  int error = 0;
+// Parse result of one datagram of a list: by default more datagrams follow.
+struct DiagProgress {
+  bool done = false;  // the list is complete, or failed
+  int error = 0;      // error number of the list; 0: none
 };
 
-DiagEnd parse_diag_messages(std::span<const std::byte> datagram, const std::function<void(const DiagSocket &)> &take);
+DiagProgress parse_diag_messages(std::span<const std::byte> datagram, const std::function<void(const DiagSocket &)> &take);
 // Parses the payload of one response; empty if it is malformed.
 std::optional<DiagSocket> diag_socket(std::span<const std::byte> payload);
 

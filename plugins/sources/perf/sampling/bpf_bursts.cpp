@@ -54,7 +54,7 @@ Waker waker_of(const perf_waker &waker, const perf_owner_names &names, const Sta
           .disk = text_of(waker.disk)};
 }
 
-// only_disk: the one that finished requests, "" if several did. File systems end some waits later, in another thread.
+// only_disk: the disk, if only one has finished requests; else "". File systems end some waits later, in another thread.
 void give(const perf_owner_key &key, const perf_owner_count &count, const Stacks &stacks, std::string_view only_disk,
           const TakeWait &take, size_t max_frames) {
   StackCount stack{.process = id_of(key.wait.process),
@@ -83,7 +83,7 @@ Bursts::~Bursts() {
   if (!thread_.joinable()) return;
   {
     const std::lock_guard lock(mutex_);
-    stops_ = true;
+    is_stopping_ = true;
   }
   stopped_.notify_all();
   thread_.join();
@@ -123,7 +123,7 @@ bool Bursts::start() {
 
 // False: stopped.
 bool Bursts::wait_until(std::unique_lock<std::mutex> &lock, int64_t time_ns) {
-  while (!stops_) {
+  while (!is_stopping_) {
     const int64_t rest = time_ns - core::monotonic();
     if (rest <= 0) return true;
     stopped_.wait_for(lock, std::chrono::nanoseconds(rest));
@@ -192,7 +192,7 @@ uint64_t Bursts::read_waits(uint64_t end_ns) {
     add(entry.key, {1, to_ns - from_ns, entry.names});
     ++unended;
   };
-  // Both parts: until it was woken, and until now.
+  // A thread that was woken but has not run yet has two waits: until it was woken, and until now.
   read_and_delete<uint32_t, perf_blocked>(bpf_map__fd(skeleton_.maps.blocked), [&](uint32_t, perf_blocked entry) {
     const uint64_t woken = entry.woken_ns == 0 ? end_ns : entry.woken_ns;
     if (entry.woken_ns == 0) entry.key.wait.flags |= PERF_UNENDED;

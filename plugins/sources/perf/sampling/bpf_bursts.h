@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the bursts of bpf/perf_wakers.bpf.h: a thread attaches the programs periodically for a
-// short time. Detached programs cost nothing.
+// Runs the bursts of bpf/perf_wakers.bpf.h: a thread attaches the programs for a short time at each interval. Detached programs
+// cost nothing.
 #pragma once
 
 #include <condition_variable>
@@ -70,7 +70,7 @@ class Bursts {
   std::condition_variable stopped_;
 
   std::mutex mutex_;  // guards the members below
-  bool stops_ = false;
+  bool is_stopping_ = false;
   Recorded recorded_;
 };
 

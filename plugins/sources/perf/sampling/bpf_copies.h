@@ -26,8 +26,8 @@ class StackCopies {
 
   // Unwinds a copy and counts it. Throws std::bad_alloc.
   void add(const perf_copy &copy);
-  void lose(const perf_copy &copy) { ++windows_[copy.set & 1].lost; }
-  // Returns true if the code of the process has frame pointers, as far as it is known.
+  void count_lost(const perf_copy &copy) { ++windows_[copy.set & 1].lost; }
+  // Returns true if all known code of the process has frame pointers.
   bool keeps_frame_pointers(const ProcessId &id) { return unwinder_.keeps_frame_pointers(known_of(id).maps); }
 
   struct Stack {
@@ -48,7 +48,7 @@ class StackCopies {
     std::map<Stack, Sum> stacks;
     uint64_t lost = 0;
   };
-  // Ends the window after all copies of this set were added. Memory maps may be read again for the next one.
+  // Ends the window of this set; call it after all copies of the set were added. In the next window, maps may be read again.
   Window take(uint32_t set);
 
  private:

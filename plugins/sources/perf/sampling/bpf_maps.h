@@ -48,13 +48,14 @@ void read_one_by_one(int map, const Add &add) {
 // Reads and deletes all entries in one pass; no program may write to the map meanwhile.
 template <typename Key, typename Value, typename Add>
 void read_and_delete(int map, const Add &add) {
-  static constexpr uint32_t kBatch = 2048;  // more than any bucket holds
+  static constexpr uint32_t kBatch = 2048;  // more than the entries of any bucket
   std::vector<Key> keys(kBatch);
   std::vector<Value> values(kBatch);
-  uint32_t place = 0;
+  uint32_t cursor = 0;
   for (bool first = true, more = true; more; first = false) {
     uint32_t count = kBatch;
-    more = bpf_map_lookup_and_delete_batch(map, first ? nullptr : &place, &place, keys.data(), values.data(), &count, nullptr) == 0;
+    more =
+        bpf_map_lookup_and_delete_batch(map, first ? nullptr : &cursor, &cursor, keys.data(), values.data(), &count, nullptr) == 0;
     if (!more && errno != ENOENT) return read_one_by_one<Key, Value>(map, add);
     for (uint32_t i = 0; i < count; ++i) add(keys[i], values[i]);
   }

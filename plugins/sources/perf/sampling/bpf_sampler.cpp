@@ -77,7 +77,7 @@ class BpfSampler final : public Sampler {
 
   BurstTotals collect_bursts(const TakeWait &take) override { return bursts_ ? bursts_->take(take, max_frames_) : BurstTotals(); }
 
-  void pump(int stop, const See &see) override {
+  void pump(int stop, const OnSampled &on_sampled) override {
     // New processes, and a ring of copies that fills, wake the thread at once.
     static constexpr int kCopiesEveryMs = 500;
     static constexpr int64_t kMaxPerCall = 50'000'000;
@@ -92,7 +92,7 @@ class BpfSampler final : public Sampler {
     }
     // Lets the thread that collects the window take the lock.
     if (is_behind_) ::nanosleep(&kPause, nullptr);
-    for (const auto &[id, again] : seen) see(id, again);
+    for (const auto &[id, again] : seen) on_sampled(id, again);
   }
 
   Totals take(const Take &take) override {
@@ -142,7 +142,7 @@ class BpfSampler final : public Sampler {
     skeleton_->rodata->wake_above = copies / 4;
     skeleton_->rodata->copies = !options_.dwarf                     ? PERF_COPY_NONE
                                 : !options_.dwarf_processes.empty() ? PERF_COPY_LISTED
-                                : options_.choose                   ? PERF_COPY_UNLISTED
+                                : options_.dwarf_if_needed          ? PERF_COPY_UNLISTED
                                                                     : PERF_COPY_ALL;
     if (perf_bpf__load(skeleton_.get()) != 0) return load_error();
     if (has_regions() && with_multi && !TaskRegions::supports_multi(*skeleton_)) return load(false);
@@ -217,7 +217,7 @@ class BpfSampler final : public Sampler {
   // Called from C: must not throw.
   static int on_seen(void *self, void *data, size_t size) noexcept {
     try {
-      if (size >= sizeof(perf_seen)) static_cast<BpfSampler *>(self)->see(*static_cast<const perf_seen *>(data));
+      if (size >= sizeof(perf_seen)) static_cast<BpfSampler *>(self)->add_seen(*static_cast<const perf_seen *>(data));
     } catch (const std::exception &) {  // out of memory: it is read at the end of the window
     }
     return 0;
@@ -227,10 +227,10 @@ class BpfSampler final : public Sampler {
   bool is_listed(const perf_seen &seen, std::string_view comm) {
     if (!options_.dwarf) return false;
     if (!options_.dwarf_processes.empty()) return options_.dwarf_processes.matches(comm);
-    return options_.choose && seen.again != 0 && copies_.keeps_frame_pointers(id_of(seen.process));
+    return options_.dwarf_if_needed && seen.again != 0 && copies_.keeps_frame_pointers(id_of(seen.process));
   }
 
-  void see(const perf_seen &seen) {
+  void add_seen(const perf_seen &seen) {
     static constexpr size_t kMaxSeen = 4096;
     const uint8_t one = 1;
     const std::string_view comm = text_of(seen.comm);
@@ -254,9 +254,9 @@ class BpfSampler final : public Sampler {
       if (!sampler.skips_)
         sampler.copies_.add(copy);
       else
-        sampler.copies_.lose(copy);
+        sampler.copies_.count_lost(copy);
     } catch (const std::exception &) {
-      sampler.copies_.lose(copy);
+      sampler.copies_.count_lost(copy);
     }
     return core::monotonic() < sampler.until_ns_ ? 0 : -ECANCELED;
   }
@@ -361,9 +361,9 @@ core::Result<std::unique_ptr<Sampler>> open_bpf_sampler(const SamplerOptions &op
   auto sampler = std::make_unique<BpfSampler>(options);
   const core::Status opened = sampler->open();
   if (opened) return std::unique_ptr<Sampler>(std::move(sampler));
-  if (!options.choose) return core::Error{opened.error()};
+  if (!options.dwarf_if_needed) return core::Error{opened.error()};
   SamplerOptions without = options;  // kernels before 5.15 cannot copy stacks
-  without.dwarf = without.choose = false;
+  without.dwarf = without.dwarf_if_needed = false;
   return open_bpf_sampler(without);
 }
 

@@ -86,7 +86,7 @@ class RingSampler final : public Sampler {
 
   std::string_view event() const override { return events_.name; }
 
-  void pump(int stop, const See &see) override {
+  void pump(int stop, const OnSampled &on_sampled) override {
     pollfd wanted{stop, POLLIN, 0};
     if (::poll(&wanted, 1, kDrainEveryMs) != 0) return;
     std::vector<ProcessId> seen;
@@ -95,7 +95,7 @@ class RingSampler final : public Sampler {
       drain();
       seen.swap(new_);
     }
-    for (const ProcessId &id : seen) see(id, false);
+    for (const ProcessId &id : seen) on_sampled(id, false);
   }
 
   Totals take(const Take &take) override {
@@ -179,7 +179,7 @@ class RingSampler final : public Sampler {
   void forget(const RingRecord &record) {
     const auto known = known_.find(record.pid);
     if (known == known_.end()) return;
-    // It was read after this event: its counts may include samples of the previous program.
+    // If the process was read after this event, its counts may include samples of the previous program.
     if (known->second.read_ns >= record.time_ns) counted_.doubtful.insert(known->second.id);
     known_.erase(known);
   }

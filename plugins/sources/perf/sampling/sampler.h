@@ -103,7 +103,7 @@ struct SamplerOptions {
   int64_t min_wait_ns = 1'000'000;
   uint32_t max_stacks = 16384;
   bool dwarf = false;                      // copy stacks and unwind them with the DWARF tables of the files
-  bool choose = false;                     // use dwarf only for processes with files that lack frame pointers
+  bool dwarf_if_needed = false;            // use dwarf only for processes with files that lack frame pointers
   io::MatcherList dwarf_processes;         // empty: all
   size_t dwarf_memory = size_t{32} << 20;  // maximum bytes of unwind tables
   bool run_queue = false;                  // off-CPU: also waits for a CPU
@@ -118,12 +118,12 @@ struct SamplerOptions {
 class Sampler {
  public:
   using Take = std::function<void(const StackCount &)>;
-  using See = std::function<void(const ProcessId &, bool again)>;
+  using OnSampled = std::function<void(const ProcessId &, bool again)>;
 
   virtual ~Sampler() = default;
-  // Runs on a separate thread until the descriptor `stop` is readable. Calls `see` for each new process while it lives, and a
-  // second time when it is sampled again.
-  virtual void pump(int stop, const See &see) = 0;
+  // Runs on a separate thread until the descriptor `stop` is readable. Calls `on_sampled` for each new process while it lives, and
+  // a second time when it is sampled again.
+  virtual void pump(int stop, const OnSampled &on_sampled) = 0;
   // Reports all stacks since the last call, grouped by process. The std::span members are valid only during the call of `take`.
   virtual Totals take(const Take &take) = 0;
   // Reports the waits of all bursts that ended since the last call.

@@ -18,13 +18,13 @@
 namespace atalaya::perf {
 namespace {
 
-// Dumps take 2 % of a core: after one that took some CPU time, here and in the JVM, 49 times this time passes.
+// Limits dumps to 2 % of a core: after a dump, the pause is 49 times its CPU time, here and in the JVM.
 constexpr int64_t kPauses = 49, kMinPause = 50'000'000;
 // A JVM on a busy host may be late once: the next request follows soon.
 constexpr int64_t kTimeout = 1'000'000'000, kFirstBackOff = 1'000'000'000, kMaxBackOff = 600'000'000'000;
 constexpr size_t kMaxJvms = 256, kMaxMaps = size_t{32} << 20;
 
-// The last number of "NSpid:\t812\t17": in the innermost namespace. 0: it has ended.
+// Returns the thread id in the innermost namespace, the last number of "NSpid:\t812\t17"; 0: the thread has ended.
 int32_t inner_number(int32_t pid, uint32_t thread) {
   auto text = core::read_file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(thread) + "/status", 16384);
   const size_t at = text ? text->find("NSpid:") : std::string::npos;
@@ -43,7 +43,7 @@ bool is_jvm(int32_t pid) {
 
 void TaskNamer::start() {
   stop();
-  stops_ = false;
+  is_stopping_ = false;
   thread_ = std::thread([this] { run(); });
 }
 
@@ -51,7 +51,7 @@ void TaskNamer::stop() {
   if (!thread_.joinable()) return;
   {
     const std::lock_guard lock(mutex_);
-    stops_ = true;
+    is_stopping_ = true;
   }
   changed_.notify_all();
   thread_.join();
@@ -68,9 +68,9 @@ void TaskNamer::add(const std::vector<Renamed> &renamed) {
   changed_.notify_all();
 }
 
-void TaskNamer::settle(int64_t timeout_ns) {
+void TaskNamer::wait_for_names(int64_t timeout_ns) {
   std::unique_lock lock(mutex_);
-  settled_.wait_for(lock, std::chrono::nanoseconds(timeout_ns), [this] { return is_idle_ || stops_; });
+  settled_.wait_for(lock, std::chrono::nanoseconds(timeout_ns), [this] { return is_idle_ || is_stopping_; });
 }
 
 std::optional<tasks::TaskTags> TaskNamer::find(const StackCount &stack, bool &is_unnamed) {
@@ -95,7 +95,7 @@ void TaskNamer::next_window(int64_t keeps_since_ns) {
 void TaskNamer::run() {
   pthread_setname_np(pthread_self(), "perf-tasks");
   std::unique_lock lock(mutex_);
-  while (!stops_) {
+  while (!is_stopping_) {
     std::optional<int64_t> next;
     has_new_names_ = false;
     try {
@@ -104,7 +104,7 @@ void TaskNamer::run() {
       is_idle_ = true;
     }
     settled_.notify_all();
-    const auto may_continue = [this] { return stops_ || has_new_names_; };
+    const auto may_continue = [this] { return is_stopping_ || has_new_names_; };
     if (next)
       changed_.wait_for(lock, std::chrono::nanoseconds(std::max<int64_t>(*next - core::monotonic(), 1'000'000)), may_continue);
     else
@@ -117,7 +117,7 @@ std::optional<int64_t> TaskNamer::name_threads(std::unique_lock<std::mutex> &loc
   bool answers = false;
   if (jvms_.size() >= kMaxJvms) forget_ended();
   for (const auto &[id, threads] : threads_.unnamed()) {
-    if (stops_) return next;
+    if (is_stopping_) return next;
     Jvm *jvm = jvm_of(id, lock);
     if (jvm == nullptr) {
       threads_.use_short_names(id);
@@ -131,7 +131,7 @@ std::optional<int64_t> TaskNamer::name_threads(std::unique_lock<std::mutex> &loc
   return next;
 }
 
-// Null: it is none, has ended, or there are too many.
+// Returns null if the process is no JVM or has ended, or there are too many JVMs.
 TaskNamer::Jvm *TaskNamer::jvm_of(const ProcessId &id, std::unique_lock<std::mutex> &lock) {
   if (const auto known = jvms_.find(id); known != jvms_.end()) return &known->second;
   lock.unlock();
@@ -155,12 +155,12 @@ void TaskNamer::dump(const ProcessId &id, Jvm &jvm, const std::vector<uint32_t> 
   for (const uint32_t thread : wanted)
     if (const int32_t inner = inner_number(id.pid, thread); inner != 0) threads.emplace(inner, thread);
   const int64_t cpu = core::clock_ns(CLOCK_THREAD_CPUTIME_ID), begin = core::monotonic();
-  auto text = jvm.attachment.ask(jvm.target, jvm::kThreadDump, kTimeout, bytes_);
+  auto text = jvm.attachment.request(jvm.target, jvm::kThreadDump, kTimeout, bytes_);
   const int64_t end = core::monotonic();
   std::vector<std::pair<uint32_t, std::string_view>> names;
-  const bool is_whole = text && jvm::is_whole(*text);
+  const bool is_complete = text && jvm::is_complete(*text);
   std::optional<int64_t> answering;
-  if (is_whole) {
+  if (is_complete) {
     jvm::DumpedThread one;
     for (jvm::ThreadDump dump(*text); dump.next(one);) {
       if (const auto thread = threads.find(one.number); thread != threads.end()) names.emplace_back(thread->second, one.name);
@@ -177,7 +177,7 @@ void TaskNamer::dump(const ProcessId &id, Jvm &jvm, const std::vector<uint32_t> 
   jvm.next_ns = end + (text ? std::max(kMinPause, kPauses * cost) : jvm.back_off_ns);
   lock.lock();
   for (const auto &[thread, name] : names) threads_.add_full_name(thread, name, begin, end);
-  if (!is_whole) return;
+  if (!is_complete) return;
   for (const auto &[inner, thread] : threads) threads_.mark_absent(thread, begin, end);
 }
 

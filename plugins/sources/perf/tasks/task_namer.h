@@ -36,8 +36,8 @@ class TaskNamer {
 
   // The methods below may be called from any thread.
   void add(const std::vector<Renamed> &renamed);
-  // Waits, at most `timeout_ns`, until the names of running threads are known.
-  void settle(int64_t timeout_ns);
+  // Waits up to `timeout_ns` until the names of running threads are known.
+  void wait_for_names(int64_t timeout_ns);
   // Returns the task of a stack; absent: no task or, with is_unnamed set, an unknown one.
   std::optional<tasks::TaskTags> find(const StackCount &stack, bool &is_unnamed);
   // Starts a window; forgets names that ended before `keeps_since_ns`.
@@ -64,8 +64,8 @@ class TaskNamer {
   std::mutex mutex_;  // guards the members below
   std::condition_variable changed_, settled_;
   TaskThreads threads_;
-  bool stops_ = false;
-  bool has_new_names_ = false;  // names were added since the thread's last check
+  bool is_stopping_ = false;
+  bool has_new_names_ = false;  // names were added since the namer's thread last checked
   bool is_idle_ = true;         // no JVM can supply an unknown name soon
 
   std::map<ProcessId, Jvm> jvms_;  // used by the thread only

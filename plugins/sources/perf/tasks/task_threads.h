@@ -18,21 +18,21 @@ namespace atalaya::perf {
 
 class TaskThreads {
  public:
-  static constexpr size_t kMaxNames = 65536;  // maximum names of all threads
-  static constexpr size_t kShort = 15;        // bytes of a thread name in the kernel
+  static constexpr size_t kMaxNames = 65536;   // maximum names of all threads
+  static constexpr size_t kMaxShortName = 15;  // bytes of a thread name in the kernel
 
   explicit TaskThreads(const tasks::TaskNames &names) : names_(names), prefixes_(names.prefixes()) {}
 
   void renamed(const Renamed &thread);
-  // Adds a thread that got its name before the first window.
+  // Adds a thread whose current name is from before the first window.
   void add_existing(const ProcessId &process, uint32_t thread, std::string_view short_name);
   // Returns the threads whose complete name is unknown, by process.
   std::map<ProcessId, std::vector<uint32_t>> unnamed() const;
   // Adds a thread's complete name from a dump that was requested at begin_ns and complete at end_ns.
   void add_full_name(uint32_t thread, std::string_view name, int64_t begin_ns, int64_t end_ns);
-  // Records that such a dump lacks the thread: it is no Java thread.
+  // Records that a dump of this interval lacks the thread, so it is not a Java thread.
   void mark_absent(uint32_t thread, int64_t begin_ns, int64_t end_ns);
-  // Uses the kernel's names of a process as complete ones (it is no JVM).
+  // Uses the kernel's short names as the complete names of a process that is not a JVM.
   void use_short_names(const ProcessId &process);
   // Returns the task, valid until the next call of another method; null: none, or unknown.
   const tasks::TaskTags *find(uint32_t thread, int64_t epoch) const;
@@ -44,16 +44,16 @@ class TaskThreads {
 
  private:
   struct Name {
-    int64_t epoch = 0, to_ns = INT64_MAX;
+    int64_t epoch = 0, end_ns = INT64_MAX;
     ProcessId process;
     std::string short_name;
     bool is_known = false;
     tasks::TaskTags task;
-    uint64_t ended = 0;  // in this window
+    uint64_t end_window = 0;  // number of the window in which the name ended; 0: it is current
   };
   bool may_be_task(std::string_view short_name) const;
   void add(uint32_t thread, Name name);
-  void learn(Name &name, std::string_view text) const;
+  void set_full_name(Name &name, std::string_view text) const;
   // Returns the unknown name that the thread had during all of the interval; null: there is none.
   Name *unknown_at(uint32_t thread, int64_t begin_ns, int64_t end_ns);
   const Name *name_of(uint32_t thread, int64_t epoch) const;

@@ -13,8 +13,8 @@ namespace atalaya::proc {
 namespace {
 
 constexpr double kNanosecondsPerSecond = 1e9;
-// Programs that run a program with a name of its own, which the translator names finds by the pid. Each process has its own series,
-// so short ones are summed by name: a host may start hundreds of scripts per second.
+// Interpreters: the translator `names` finds the name of their script by the pid, so their ended processes have separate series.
+// Short-lived ones are summed by name, because a host may start hundreds of scripts per second.
 constexpr std::array<std::string_view, 14> kInterpreters = {"java", "jsvc", "python", "node", "ruby",   "perl",   "php",
                                                             "sh",   "bash", "dash",   "R",    "dotnet", "erlang", "beam.smp"};
 constexpr uint64_t kMinSingleNs = 500'000'000;  // CPU time
@@ -68,7 +68,7 @@ void ExitCollector::start(ProcessBackend &backend, ProcessModel &model) {
     backend.follow_exits(model, [this, &model](const ExitReading &exit) { add(exit, model); });
 }
 
-// Of processes without known usage nothing counts: it is in the remainder.
+// The usage of processes for which it is unknown is part of the remainder.
 void ExitCollector::reset() {
   exits_.begin();
   cgroups_.begin();
@@ -141,7 +141,7 @@ void ExitCollector::add_last(const ExitReading &exit, ProcessModel &model) {
   add_used(used);
   if (!options_.exited) return;
   parents_.push_back({exit.last.pid, exit.last.start_ns, exit.parent});
-  // The sample of one that this pass saw includes the end: a second sample at this time would replace it.
+  // If this pass has read the process, its sample includes the end, and a second sample of this time would replace it.
   if (!model.sees(exit.last.pid, exit.last.start_ns))
     singles_.push_back({.process = {.now = *seen}, .name = exit.last.name, .used = used});
 }
@@ -155,7 +155,7 @@ void ExitCollector::add_group(const ExitReading &exit, const Counters &used) {
   exits_.add(shown, used);
 }
 
-// Ended processes of unknown usage are in the remainder.
+// Unknown usage is part of the remainder.
 void ExitCollector::add_used(const Counters &used) {
   exited_.user_ns += known(used, procfs::Counter::user_ns);
   exited_.kernel_ns += known(used, procfs::Counter::kernel_ns);

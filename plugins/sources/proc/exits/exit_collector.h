@@ -38,13 +38,13 @@ class ExitCollector {
   // `uptime` is that at the end of the reading.
   void end_pass(std::optional<uint64_t> uptime);
   size_t max_samples() const { return options_.max_groups + 3 + singles_.size(); }
-  // The end of a process with a series of its own: one that an earlier pass read and the last pass did not, or an interpreter that
-  // no pass read, whose program has a name of its own.
+  // An ended process that gets a sample of its own instead of a part in its group's: an earlier pass reported it, or it is an
+  // interpreter, whose script names the series.
   struct Single {
     Process process;
     procfs::Name name;  // at its end
     Counters used;
-    uint64_t cgroup = 0;  // of one that no pass saw
+    uint64_t cgroup = 0;  // set only if no pass has read the process
   };
   std::span<const Single> singles() const { return singles_; }
   // Adds the cgroup of a process that no pass read, as a tag.
@@ -81,16 +81,17 @@ class ExitCollector {
   cgroup::CgroupPaths cgroups_;
   ExitModel exits_;
   Unattributed unattributed_;
-  // No pass has read a process that started later: its end is added to its group when it arrives. A window may have millions.
+  // Processes that started at or after this time were in no pass: their ends are added to groups on arrival, because a window may
+  // have millions.
   uint64_t new_since_ns_ = UINT64_MAX;
-  std::vector<ExitReading> older_;  // ends of older processes, until the next pass: at most as many as the last pass read
+  std::vector<ExitReading> older_;  // ends of processes that passes may have read, until the next pass
   std::vector<Single> singles_;
   struct Unseen {
     ExitReading exit;
     Counters used;
   };
-  size_t unseen_singles_ = 0;         // of singles_
-  std::vector<Unseen> interpreters_;  // started and ended since the last pass
+  size_t unseen_singles_ = 0;         // number of singles_ that no pass has read
+  std::vector<Unseen> interpreters_;  // interpreters that started and ended since the last pass
   struct Parent {
     int32_t pid;
     uint64_t start_ns;
@@ -98,9 +99,9 @@ class ExitCollector {
   };
   std::vector<Parent> parents_;  // parents of ended processes that have a separate series
   std::optional<Remainder> remainder_;
-  CpuTime exited_;  // in this window
+  CpuTime exited_;  // usage of processes that ended in this window
   uint64_t lost_before_ = 0;
-  std::optional<uint64_t> lost_;              // in this window
+  std::optional<uint64_t> lost_;              // lost ends in this window
   int64_t previous_ns_ = 0, elapsed_ns_ = 0;  // 0: no window yet
   bool stat_logged_ = false;
 };

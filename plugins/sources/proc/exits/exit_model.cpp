@@ -10,8 +10,8 @@
 namespace atalaya::proc {
 namespace {
 
-// Groups collected per group kept. With more names in a window, the smallest so far are merged into the others.
-constexpr size_t kGatheredPerKept = 4;
+// Groups collected per reported group. If a window has more, the smallest so far are merged into the group `other`.
+constexpr size_t kCollectedPerKept = 4;
 
 bool uses_more(const ExitGroup &a, const ExitGroup &b) {
   const auto key = [](const ExitGroup &group) { return std::tuple(group.name.text(), group.parent.text(), group.cgroup); };
@@ -33,7 +33,9 @@ uint64_t ExitGroup::cpu_ns() const {
 }
 
 ExitModel::ExitModel(size_t max_groups)
-    : max_groups_(max_groups), capacity_(std::max<size_t>(max_groups, 1) * kGatheredPerKept), slots_(std::bit_ceil(2 * capacity_)) {
+    : max_groups_(max_groups),
+      capacity_(std::max<size_t>(max_groups, 1) * kCollectedPerKept),
+      slots_(std::bit_ceil(2 * capacity_)) {
   groups_.reserve(capacity_ + 1);
 }
 
@@ -70,7 +72,7 @@ ExitGroup &ExitModel::group_of(const ExitReading &exit) {
   return group;
 }
 
-// Merges the rest into the others.
+// Merges all but the largest groups into the group `other`.
 void ExitModel::keep_largest() {
   if (groups_.size() <= max_groups_) return;
   const auto kept_end = groups_.begin() + static_cast<std::ptrdiff_t>(max_groups_);

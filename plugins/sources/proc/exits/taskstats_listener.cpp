@@ -65,7 +65,7 @@ core::Status TaskstatsListener::start() {
 }
 
 void TaskstatsListener::stop() {
-  // Without this the kernel would send to the next socket with this address.
+  // Unsubscribes, else the kernel would send to the next socket with this address.
   if (!cpus_.empty())
     request(family_, TASKSTATS_CMD_GET, TASKSTATS_CMD_ATTR_DEREGISTER_CPUMASK, bytes_of(cpus_), [](const NetlinkMessage &) {});
   cpus_.clear();
@@ -238,9 +238,10 @@ void TaskstatsListener::count_lost() {
   drops_ = info[SK_MEMINFO_DROPS];
 }
 
-// The process ended since the last drain and within the second of its record: the estimate is the middle of that interval. If it
-// may have been born since the last pass, it was: the start of an older process comes from its last reading (see matches). If the
-// intervals do not overlap (the clock was set), the start is unknown.
+// Estimates the start. The process ended after the last drain and within the second of its record; the estimate is the middle of
+// that interval minus the lifetime. If the process may have started after the last pass, it is assumed to have: the start of an
+// older process comes from its last reading (see `matches`). If the intervals do not overlap (the clock was set), the start is
+// unknown.
 uint64_t TaskstatsListener::start_of(const ProcessEnd &end) const {
   const int64_t second_ns = end.end_s * kSecond_ns - boot_ns_;
   const int64_t first = std::max(previous_drain_ns_, second_ns);
@@ -251,7 +252,8 @@ uint64_t TaskstatsListener::start_of(const ProcessEnd &end) const {
   return static_cast<uint64_t>(std::max(start_ns, std::min(pass_ns_, last - lived_ns)));
 }
 
-// A parent that ended too is found among the ended processes; no pass saw it if it lived for less than one.
+// Finds the names of parents. A parent may have ended too, and may have been in no pass, so the ended processes are searched as
+// well.
 void TaskstatsListener::add_names(const NameOf &name_of) {
   by_pid_.clear();
   for (size_t i = 0; i < ended_.size(); ++i) by_pid_.emplace_back(ended_[i].reading.last.pid, static_cast<uint32_t>(i));

@@ -44,8 +44,8 @@ class TaskstatsListener {
   // Calls `take` for each process that ended since the start or the last drain. Does not block; also called between passes.
   // `name_of` resolves the names of parents, and of processes whose own record was lost.
   void drain(const NameOf &name_of, const Take &take);
-  // Marks the start of a pass. An end whose process may be older or younger than the pass counts as younger: an older process is
-  // found by its last reading (see `matches`).
+  // Marks the start of a pass. A process that may have started before or after the last pass is assumed to have started after it;
+  // if that is wrong, `matches` finds it by its last reading.
   void begin_pass() { pass_ns_ = drained_ns_; }
   int socket() const { return socket_.get(); }
 

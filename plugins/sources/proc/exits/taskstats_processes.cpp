@@ -66,7 +66,7 @@ void ThreadSums::finish(const Take &take) {
 ThreadSums::Sum &ThreadSums::sum_of(const TaskEnd &end, const Take &take) {
   const int64_t start_s = start_of(end);
   size_t index = index_of(end.process);
-  // With another start the pid belongs to another process now, and the record of the old end was lost.
+  // If the start differs, the pid belongs to another process now, and the last record of the old process was lost.
   if (index < pids_.size() && std::abs(sums_[index].start_s - start_s) > kStartTolerance_s) {
     remove(index, take);
     index = pids_.size();
@@ -88,7 +88,7 @@ size_t ThreadSums::index_of(int32_t pid) const {
   return static_cast<size_t>(std::find(pids_.begin(), pids_.end(), pid) - pids_.begin());
 }
 
-// Passed on when the process has ended, else forgotten.
+// Reports the process to `take` if it has ended, and removes it.
 void ThreadSums::remove(size_t index, const Take &take) {
   Sum &sum = sums_[index];
   if (sum.total) {

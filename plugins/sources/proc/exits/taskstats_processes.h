@@ -23,7 +23,7 @@ struct ProcessEnd {
   procfs::Known<procfs::Counter, procfs::kCounters> counters;
 };
 
-// Sums the usage of the threads of each process, from the record of its first ended thread: the kernel sums only their CPU time.
+// Sums the usage of the ended threads of each process, because the kernel sums only their CPU time.
 // Usage other than CPU time is reported only if the records of all threads arrived: none was lost, and no thread ended before the
 // start of the agent.
 class ThreadSums {

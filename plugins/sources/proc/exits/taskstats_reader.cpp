@@ -22,7 +22,7 @@ constexpr uint64_t kMaxLife_us = uint64_t{1} << 50;
 constexpr int32_t kKthreadd = 2;  // the parent of all kernel threads
 constexpr double kMaxTime_ns = 0x1p63;
 
-// Offsets in struct taskstats. Not from the header: they depend on the running kernel, not on that of the build.
+// Offsets in struct taskstats. The header of the build is not used, because the offsets depend on the running kernel.
 // Version 15 put new members between the old ones (kernel commit 658eb5ab916d), version 16 moved them to the end; all others
 // append.
 enum : size_t {
@@ -91,7 +91,7 @@ void read_counters(Bytes stats, const Layout &layout, bool has_memory, TaskEnd &
   take(procfs::Counter::switches_voluntary, kSwitchesVoluntary);
   take(procfs::Counter::switches_involuntary, kSwitchesInvoluntary);
   if (load<uint64_t>(stats, kCpuCount) > 0) end.counters.set(procfs::Counter::delay_ns, load<uint64_t>(stats, kCpuDelay));
-  // A kernel without extended accounting leaves all this 0; with it, the memory of a program is not 0.
+  // A kernel without extended accounting leaves all these members 0. With it, a program has memory.
   if (!has_memory) return;
   take(procfs::Counter::disk_reads_bytes, kReadBytes);
   take(procfs::Counter::disk_writes_bytes, kWriteBytes);

@@ -20,7 +20,7 @@ constexpr uint64_t kMicrosecondsPerSecond = 1'000'000;
 // The id in the generic netlink controller's response to CTRL_CMD_GETFAMILY.
 std::optional<uint16_t> family_of(const NetlinkMessage &message);
 
-// CPU time of a task as the kernel counts it: the exact total, and user and kernel time in ticks, which give the ratio of the two.
+// CPU time of a task: the exact total, and user and kernel time in ticks, from which their ratio is computed.
 struct TaskCpu {
   uint64_t exec_ns = 0;
   uint64_t user_us = 0, kernel_us = 0;

@@ -230,7 +230,7 @@ void HostCollector::collect_load(Batch &batch) {
   emitter_.emit(batch, values_, {});
 }
 
-// A system that refuses the call once, such as a system call filter, refuses it always.
+// If the call is refused once, for example by a system call filter, it is not tried again.
 void HostCollector::collect_clock(Batch &batch) {
   if (!has_clock_) return;
   timex clock{};  // modes 0: reads the clock, changes nothing

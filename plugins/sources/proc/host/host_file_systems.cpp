@@ -16,7 +16,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kStopTimeout{200};
-constexpr size_t kMaxThreads = 8;  // one more than the file systems that may hang without harm to the others
+constexpr size_t kMaxThreads = 8;  // one more than the file systems that may hang without delaying the others
 
 }  // namespace
 
@@ -40,7 +40,7 @@ struct FileSystemSpaces::Shared {
   std::condition_variable wake, done;
   decltype(FileSystemQueryOptions::query) query;
   Queries queries;                           // by mount point
-  std::vector<Queries::value_type *> queue;  // waiting from `next` on
+  std::vector<Queries::value_type *> queue;  // queries from index `next` on are waiting
   size_t next = 0;
   size_t threads = 0, busy = 0;
   uint64_t call = 0;
@@ -81,7 +81,7 @@ const std::vector<std::optional<Space>> &FileSystemSpaces::query(const std::vect
   using State = Shared::State;
   Shared &shared = *shared_;
   std::unique_lock lock(shared.mutex);
-  const size_t slow = shared.busy;  // with queries of earlier calls
+  const size_t slow = shared.busy;  // threads blocked by queries of earlier calls
   ++shared.call;
   if (!shared.is_waiting()) {
     shared.queue.clear();
@@ -109,7 +109,7 @@ const std::vector<std::optional<Space>> &FileSystemSpaces::query(const std::vect
 }
 
 std::vector<std::string> FileSystemSpaces::unresponsive() const {
-  const auto begin = Clock::now() - options_.patience;
+  const auto begin = Clock::now() - options_.timeout;
   std::vector<std::string> mounts;
   const std::lock_guard lock(shared_->mutex);
   for (const auto &[mount, query] : shared_->queries)

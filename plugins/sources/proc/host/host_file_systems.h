@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queries the space of file systems on threads of its own: a file system that hangs (FUSE, NFS) blocks its caller in the kernel,
-// possibly forever. It then costs one thread and its own values; the other file systems are queried on another thread.
+// Queries the space of file systems on separate threads, because a file system that hangs (FUSE, NFS) blocks its caller in the
+// kernel, possibly forever. The blocked thread is replaced, so only the values of that file system are missing.
 #pragma once
 
 #include <chrono>
@@ -19,8 +19,8 @@ std::optional<Space> space_at(const std::string &mount);
 
 struct FileSystemQueryOptions {
   std::function<std::optional<Space>(const std::string &mount)> query = space_at;
-  std::chrono::milliseconds wait{20};         // for the answers of one call
-  std::chrono::milliseconds patience{5'000};  // a file system that takes longer does not respond
+  std::chrono::milliseconds wait{20};        // maximum wait of one call of query()
+  std::chrono::milliseconds timeout{5'000};  // a file system that takes longer counts as unresponsive
 };
 
 // Used on one thread.
@@ -35,11 +35,11 @@ class FileSystemSpaces {
   // Does not wait for a file system that hangs: its thread ends when the kernel returns.
   void stop();
 
-  // Queries all mount points that have no open query, and returns the answers that arrived since the last call, in the order of the
-  // mounts: nothing for one that fails or has not answered yet. A slow answer is returned by the next call. Valid until the next
-  // call, which allocates nothing if the mounts are the same.
+  // Starts a query for each mount point without an open one. Returns the results since the last call, one per mount in the given
+  // order; nothing for a mount that failed or has not answered yet, whose result the next call returns. The results are valid until
+  // the next call, which allocates nothing if the mounts are the same.
   const std::vector<std::optional<Space>> &query(const std::vector<FileSystem> &mounts);
-  // Mount points whose query takes longer than `patience`.
+  // Mount points whose query takes longer than `timeout`.
   std::vector<std::string> unresponsive() const;
 
  private:

@@ -19,13 +19,13 @@ std::optional<double> quotient(std::optional<double> amount, std::optional<doubl
   return *amount / *of;
 }
 
-// The share of `total` that is not `rest`.
+// Returns the share of `total` without `rest`, in per cent.
 std::optional<double> percent_used(procfs::Count rest, procfs::Count total) {
   if (!rest || !total || *total == 0 || *rest > *total) return std::nullopt;
   return 100.0 * static_cast<double>(*total - *rest) / static_cast<double>(*total);
 }
 
-// Of each folder its top mount, in the order of the file.
+// Returns the top mount of each folder, in the order of the file.
 std::vector<const procfs::Mount *> visible(const std::vector<procfs::Mount> &mounts) {
   std::map<std::string_view, const procfs::Mount *> top;
   for (const procfs::Mount &mount : mounts) top[mount.mount_point] = &mount;
@@ -89,7 +89,7 @@ void memory_paging_values(const procfs::Readings<procfs::Paging> &paging, HostVa
   out.set("sys.mem.pgout.bytes", paging.per_second(&procfs::Paging::kib_out, 1024));
   const std::optional<double> all = paging.per_second(&procfs::Paging::faults);
   const std::optional<double> major = paging.per_second(&procfs::Paging::major_faults);
-  // The kernel sums both over the cores at different moments.
+  // The kernel sums the two counters over the cores at different times.
   if (all && major && *all >= *major) out.set("sys.mem.faults.minor", *all - *major);
   out.set("sys.mem.faults.major", major);
   out.set_count("sys.mem.oom.kills", paging.delta_of(&procfs::Paging::oom_kills));

@@ -37,7 +37,7 @@ std::optional<std::string_view> TextReader::read(Input &input) {
   if (text.ok()) return text.text;
   if (!input.logged) {
     host_.log(Level::warning, "cannot read " + (is_host() ? "/" : root_ + "/") + input.file.path() + ": " +
-                                  core::error_text(text.error) + "; " + std::string(input.loss) + " absent");
+                                  core::error_text(text.error) + "; " + std::string(input.subject) + " absent");
     input.logged = true;
   }
   return std::nullopt;

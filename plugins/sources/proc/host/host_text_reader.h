@@ -18,7 +18,7 @@ namespace atalaya::proc {
 // A file that stays open between windows, and the metrics that are absent when it cannot be read.
 struct Input {
   procfs::KeptFile file;
-  std::string_view loss;  // subject of the log line, such as "sys.load is" (absent)
+  std::string_view subject;  // start of the log line on a failure: "sys.load is", followed by "absent"
   bool logged = false;
 };
 
@@ -31,7 +31,7 @@ class TextReader {
   int folder() const { return folder_.get(); }
   bool is_host() const { return root_ == "/"; }
 
-  // Returns a text that is valid until the next read. Logs the first failure of each input with its `loss`.
+  // Returns a text that is valid until the next read. Logs the first failure of each input.
   std::optional<std::string_view> read(Input &input);
   // Reads an optional file; a failure is not logged.
   std::optional<std::string_view> read(int folder, const char *path);

@@ -141,7 +141,7 @@ class BpfBackend final : public ProcessBackend {
         records, [&](const proc_record &record) { update(model, record); }, [&](int32_t pid) { model.mark_idle(pid); });
   }
 
-  // With half a list the other processes would seem ended. The next pass reports all that this one lost.
+  // An incomplete list would make the missing processes seem ended. The next pass reports all that this one lost.
   [[noreturn]] void throw_failure(int error) {
     std::fill(std::begin(skeleton_->bss->seen), std::end(skeleton_->bss->seen), 0);
     if (pass_) pass_->forget();
@@ -174,7 +174,7 @@ class BpfBackend final : public ProcessBackend {
     options.sz = sizeof(options);
     auto &shared = *skeleton.bss;
     if (bpf_prog_test_run_opts(bpf_program__fd(skeleton.progs.find_cpu_offsets), &options) != 0) return;
-    // All CPUs or none: a sum over some of them would be worse than the common part alone.
+    // Uses the counters of all CPUs or none, because a sum over some CPUs would be wrong.
     if (shared.anchor_count != static_cast<uint32_t>(libbpf_num_possible_cpus())) return;
     for (uint32_t cpu = 0; cpu < shared.anchor_count; ++cpu)
       shared.cpu_offsets[cpu] = shared.anchor_values[cpu] - shared.anchor_pointer;

@@ -15,8 +15,8 @@ namespace atalaya::proc {
 
 procfs::ProcessReading reading_of(const proc_record &record);
 ExitReading reading_of(const proc_exit &end);
-ExitReading reading_of(const proc_key &key,
-                       const proc_leaving &end);  // values at the exit; without counters if the process had threads
+// Returns the values at the exit, before the kernel frees the process; no counters if it had several threads.
+ExitReading reading_of(const proc_key &key, const proc_leaving &end);
 
 // Parses the complete records at the start of `bytes`: calls `full` for a full record, `idle` with the pid of an idle process.
 // Returns the number of bytes parsed.

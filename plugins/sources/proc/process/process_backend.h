@@ -27,15 +27,15 @@ class ProcessBackend {
   virtual void read(ProcessModel &model) = 0;
 
   using OnExit = std::function<void(const ExitReading &)>;
-  // Subscribes to process ends; call it before the first pass. `take` is called once per ended process, with the start time that
-  // the model has: in report_exits, and between passes on a thread of the backend, because a window may have more ends than fit
-  // the kernel's buffer. It must not throw.
+  // Subscribes to process ends; call it before the first pass. The backend calls `take` once per ended process, with the start time
+  // as in the model: in report_exits and, because a window may have more ends than the kernel's buffer, between passes on its own
+  // thread. `take` must not throw.
   virtual void follow_exits(const ProcessModel &model, OnExit take) = 0;
-  // Locks out the backend's thread; the lock guards the model and the data that `take` changes.
+  // Returns the lock of the model and of the data that `take` changes; the backend's thread holds it while it calls `take`.
   virtual std::unique_lock<std::mutex> lock_exits() { return {}; }
   // Reports the processes that ended until now to `take`. The caller holds the lock.
   virtual void report_exits() = 0;
-  // Ends lost since the start because a buffer was full; nothing when ends are not reported at all.
+  // Number of process ends lost since the start because a buffer was full; nothing if the backend reports no ends.
   virtual std::optional<uint64_t> lost_exits() const = 0;
   // Whether the kernel reports all processes in one call.
   virtual bool at_once() const { return false; }
@@ -45,7 +45,7 @@ class ProcessBackend {
 
 struct BpfOptions {
   bool exits = true;                        // false: no hooks are attached and no process ends are reported
-  uint32_t pass_bytes = uint32_t{2} << 20;  // maximum records of a pass in one call; larger passes use the iterator (0: all do)
+  uint32_t pass_bytes = uint32_t{2} << 20;  // maximum bytes of a pass in one call; larger passes use the iterator (0: always)
   int64_t turn_ns = kMinTurn_ns;            // period in which a 16th of the idle processes is read in full
 };
 

@@ -75,7 +75,7 @@ std::unique_ptr<ProcessBackend> ProcessCollector::open_backend() {
 }
 
 void ProcessCollector::read_boot_time() {
-  // The line follows one with a number per interrupt, thousands on a large host.
+  // The line btime follows the line of interrupts, which has thousands of numbers on a large host.
   std::vector<char> large(1 << 20);
   const procfs::FileText text = procfs::read_path(folder_.get(), "stat", large);
   int64_t seconds = 0;
@@ -93,36 +93,36 @@ void ProcessCollector::collect(const Window &window, Batch &batch) {
   if (options_.exited || options_.unattributed) exits_.end_window(*backend_, model_, pass);
   model_.end();
   const std::optional<uint64_t> read_until = backend_->uptime();
-  if (wants(kUser)) users_.refresh();
+  if (has_tag(kUser)) users_.refresh();
   batch.reserve(model_.live().size() + exits_.max_samples());
-  for (const Process &process : model_.rested()) emit_idle_sample(process, batch);
+  for (const Process &process : model_.formerly_idle()) emit_idle_sample(process, batch);
   for (const ExitCollector::Single &ended : exits_.singles()) emit_last(ended, batch);
   read_selected();
   for (Process *process : model_.live())
-    if (shows(*process) && !mark_idle(*process, window, batch)) emit(*process, window, batch);
+    if (is_selected(*process) && !mark_idle(*process, window, batch)) emit(*process, window, batch);
   exits_.emit(batch);
   exits_.end_pass(read_until);
 }
 
-// A process that rests already has the same memory: it was not read since.
+// The memory of a process that is already idle is unchanged: it was not read since.
 bool ProcessCollector::may_idle(const Process &process) const {
   const auto &gauges = process.now.gauges;
   return process.idle_until_ns != 0 || !gauges.has(procfs::Gauge::resident_kib) ||
          gauges.get(procfs::Gauge::resident_kib) < options_.idle_below_kib;
 }
 
-// Whether its sample comes later, or came with the time before: one for all windows since it last ran, with the same values as one
-// for each. It ends at a multiple of the parameter `rest`.
+// Returns true if this window is part of a merged sample: one for all windows since the process last ran, with the same values as
+// separate samples. A merged sample ends at a multiple of the parameter `rest`.
 bool ProcessCollector::mark_idle(Process &process, const Window &window, Batch &batch) {
   if (options_.idle_interval_ns == 0) return false;
   const int64_t from_ns = window.time_ns - window.duration_ns;
-  const bool rests_now = process.rested && !ends(process) && window.duration_ns > 0 && may_idle(process);
+  const bool is_idle_now = process.is_idle && !reports_end(process) && window.duration_ns > 0 && may_idle(process);
   const auto report = [&] {
     emit_idle_sample(process, batch);
     process.idle_from_ns = process.idle_until_ns = 0;
   };
-  if (process.idle_until_ns != 0 && (!rests_now || process.idle_until_ns != from_ns)) report();
-  if (!rests_now) return false;
+  if (process.idle_until_ns != 0 && (!is_idle_now || process.idle_until_ns != from_ns)) report();
+  if (!is_idle_now) return false;
   if (process.idle_until_ns == 0) process.idle_from_ns = from_ns;
   process.idle_until_ns = window.time_ns;
   if (process.idle_from_ns / options_.idle_interval_ns != window.time_ns / options_.idle_interval_ns) report();
@@ -138,8 +138,8 @@ void ProcessCollector::emit_idle_samples(Batch &batch) {
 }
 
 void ProcessCollector::emit_idle_sample(Process process, Batch &batch) {
-  process.rested = true;
-  process.ends = false;
+  process.is_idle = true;
+  process.ended_now = false;
   Sample &sample = add_sample(process, process.now.name, batch);
   sample.time_ns = process.idle_until_ns;
   sample.duration_ns = process.idle_until_ns - process.idle_from_ns;
@@ -147,8 +147,8 @@ void ProcessCollector::emit_idle_sample(Process process, Batch &batch) {
   add_gauges(process, sample, batch);
 }
 
-bool ProcessCollector::shows(const Process &process) const {
-  if (options_.active_only && !process.ran() && !ends(process)) return false;
+bool ProcessCollector::is_selected(const Process &process) const {
+  if (options_.active_only && !process.ran() && !reports_end(process)) return false;
   return options_.kernel_threads || !process.now.kernel_thread;
 }
 
@@ -207,10 +207,10 @@ std::string_view ProcessCollector::parent_of(const Process &process) const {
 
 void ProcessCollector::add_extras(const Process &process, Sample &sample, Batch &batch) {
   const auto add = [&](Tag tag, std::string_view value) {
-    if (wants(tag) && !value.empty()) batch.tag(sample, extra_ids_[tag], value);
+    if (has_tag(tag) && !value.empty()) batch.tag(sample, extra_ids_[tag], value);
   };
-  if (wants(kUser) && process.now.user >= 0) add(kUser, users_.name(process.now.user));
-  if (wants(kParent)) add(kParent, parent_of(process));
+  if (has_tag(kUser) && process.now.user >= 0) add(kUser, users_.name(process.now.user));
+  if (has_tag(kParent)) add(kParent, parent_of(process));
   if (!texts_.reads()) return;
   const ProcessTexts &texts = texts_.get(folder_.get(), process);
   add(kCgroup, texts.cgroup);
@@ -222,7 +222,7 @@ void ProcessCollector::add_extras(const Process &process, Sample &sample, Batch 
 void ProcessCollector::add_rates(const Process &process, Sample &sample, Batch &batch) {
   for (size_t i = 0; i < procfs::kCounters; ++i) {
     const RateRow &row = kRateRows[i];
-    if (process.rested) {
+    if (process.is_idle) {
       if (process.now.counters.has(row.counter)) batch.field(sample, rate_ids_[i], 0.0);
     } else if (process.rates.has(row.counter)) {
       batch.field(sample, rate_ids_[i], round_to(process.rates.get(row.counter) * row.scale, row.metric.decimals));
@@ -240,7 +240,7 @@ void ProcessCollector::add_gauges(const Process &process, Sample &sample, Batch 
     else
       batch.field(sample, gauge_ids_[i], round_to(static_cast<double>(value) * row.scale, row.metric.decimals));
   }
-  if (ends(process)) exits_.add_count(1, sample, batch);
+  if (reports_end(process)) exits_.add_count(1, sample, batch);
   add_start(process, sample, batch);
   if (open_files_.empty()) return;
   const auto files = std::lower_bound(open_files_.begin(), open_files_.end(), std::pair(process.now.pid, uint64_t{0}));

@@ -49,9 +49,9 @@ class ProcessCollector {
   static constexpr std::array<std::string_view, kExtraTags> kTagNames = {"user", "parent",    "cgroup",
                                                                          "unit", "container", "command"};
 
-  bool shows(const Process &process) const;
-  bool ends(const Process &process) const { return process.ends && options_.exited; }
-  bool wants(Tag tag) const { return extra_ids_[tag] != 0; }
+  bool is_selected(const Process &process) const;
+  bool reports_end(const Process &process) const { return process.ended_now && options_.exited; }
+  bool has_tag(Tag tag) const { return extra_ids_[tag] != 0; }
   std::unique_ptr<ProcessBackend> open_backend();
   void read_boot_time();
   void read_selected();

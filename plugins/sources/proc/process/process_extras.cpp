@@ -17,7 +17,7 @@
 namespace atalaya::proc {
 namespace {
 
-// "PID/file" in the buffer, terminated.
+// Writes "PID/file" and a NUL to the buffer.
 const char *process_path(int32_t pid, std::string_view file, std::array<char, 32> &buffer) {
   char *end = std::to_chars(buffer.data(), buffer.data() + 11, pid).ptr;
   *end++ = '/';
@@ -98,7 +98,7 @@ const std::vector<const Process *> &Turns::choose(std::span<const Process *const
   std::partial_sort(candidates_.begin(), middle, candidates_.end(),
                     [](const Process *a, const Process *b) { return busy(*a) > busy(*b); });
   chosen_.assign(candidates_.begin(), middle);
-  // The others by pid, round robin from the one after the last turn.
+  // Adds the other processes by pid, starting after the last pid of the previous turn.
   const auto later = [this](const Process *process) {
     return static_cast<uint32_t>(process->now.pid) - static_cast<uint32_t>(last_pid_) - 1;
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data of a process that is not read in each window: user name, cgroup, command line, open files.
+// Process data that is expensive to read, so not in each window: user name, cgroup, command line, open files.
 #pragma once
 
 #include <sys/types.h>

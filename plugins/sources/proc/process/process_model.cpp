@@ -6,8 +6,8 @@
 namespace atalaya::proc {
 namespace {
 
-// A process that disappears without an end is kept for this time: its end is reported when it is freed, which may be 10 s later
-// (CONFIG_RCU_LAZY), and with BPF after 12 s and a window at the latest.
+// A process that disappears without a reported end is kept for this time. Its end is reported when the kernel frees it, which may
+// be 10 s later (CONFIG_RCU_LAZY); the BPF backend reports it after 12 s and a window at the latest.
 constexpr int64_t kMaxEndDelay = 40'000'000'000;
 
 uint64_t grown(const procfs::ProcessReading *before, const procfs::ProcessReading &after, procfs::Counter counter) {
@@ -20,8 +20,8 @@ std::optional<double> user_share(double user, double kernel) {
   return user + kernel > 0 ? std::optional(user / (user + kernel)) : std::nullopt;
 }
 
-// The share of CPU time in user mode: by the ticks of the same interval, else by those since birth, else the usual share. Without
-// any it is 1, as in the kernel (cputime_adjust in kernel/sched/cputime.c).
+// Returns the share of CPU time in user mode: by the ticks of the same interval, else by those since the start, else the usual
+// share. If all are 0, returns 1, as in the kernel (cputime_adjust in kernel/sched/cputime.c).
 double user_share(const procfs::ProcessReading *before, const procfs::ProcessReading &after, const CpuTime &usual) {
   if (after.kernel_thread) return 0;
   const auto since = [&](const procfs::ProcessReading *from) {
@@ -106,7 +106,7 @@ void ProcessModel::begin(const Pass &pass) {
   ++passes_;
   cursor_ = 0;
   live_.clear();
-  rested_.clear();
+  formerly_idle_.clear();
   used_ = {};
 }
 
@@ -150,7 +150,7 @@ void ProcessModel::update(const procfs::ProcessReading &read) {
   process.elapsed_ns = 0;
   const bool known = process.pass != 0;
   if (known) hold_calls(process.now, reading);
-  if (!known) process.whole = process.ended = reading.ended && started_since_previous_pass(reading.start_ns);
+  if (!known) process.was_zombie = process.end_counted = reading.ended && started_since_previous_pass(reading.start_ns);
   if (reading.partial && !now_.baseline && known) {
     update_gauges(process, reading);
   } else {
@@ -159,13 +159,13 @@ void ProcessModel::update(const procfs::ProcessReading &read) {
   }
   process.pass = passes_;
   process.first_missed_ns = 0;
-  process.unread = process.rested = process.ends = false;
+  process.unread = process.is_idle = process.ended_now = false;
   live_.push_back(&process);
 }
 
 void ProcessModel::end_idle(Process &process) {
   if (process.idle_until_ns == 0) return;
-  rested_.push_back(process);
+  formerly_idle_.push_back(process);
   process.idle_from_ns = process.idle_until_ns = 0;
 }
 
@@ -186,13 +186,13 @@ bool ProcessModel::mark_idle(int32_t pid) {
   if (at == places_.end() || at->pid != pid) return false;
   cursor_ = static_cast<size_t>(at - places_.begin()) + 1;
   Process &process = *at->process;
-  if (!process.unread || process.ends) process.rates = {};
+  if (!process.unread || process.ended_now) process.rates = {};
   process.elapsed_ns = 0;
-  process.ends = false;
+  process.ended_now = false;
   process.pass = passes_;
   process.first_missed_ns = 0;
   process.unread = true;
-  process.rested = !now_.baseline;
+  process.is_idle = !now_.baseline;
   live_.push_back(&process);
   return true;
 }
@@ -203,14 +203,14 @@ bool ProcessModel::started_since_previous_pass(uint64_t start_ns) const {
 }
 
 void ProcessModel::set_rates(Process &process, const procfs::ProcessReading &reading) {
-  if (process.ended) return;
+  if (process.end_counted) return;
   const bool known = process.pass != 0;
-  // Unknown for a process that existed at the previous pass without a reading.
+  // The rates of a process that existed at the previous pass, but was not read, are unknown.
   if (!known && !started_since_previous_pass(reading.start_ns)) return;
   const Counters growth = growth_of(known ? &process.now : nullptr, reading);
   if (growth.has(procfs::Counter::user_ns)) used_.user_ns += growth.get(procfs::Counter::user_ns);
   if (growth.has(procfs::Counter::kernel_ns)) used_.kernel_ns += growth.get(procfs::Counter::kernel_ns);
-  // A process that rested used nothing until the previous pass.
+  // An idle process used nothing until the previous pass.
   const bool read_before = known && !process.unread;
   const int64_t elapsed_ns = reading.monotonic_ns - (read_before ? process.now.monotonic_ns : previous_->monotonic_ns);
   if (elapsed_ns <= 0) return;
@@ -226,9 +226,9 @@ std::optional<Counters> ProcessModel::usage_since_last_reading(const procfs::Pro
   Process *before = known(last.pid, last.start_ns);
   if (before == nullptr) return lived_between_passes(last.start_ns) ? std::optional(usage_since_start(last)) : std::nullopt;
   add_ended_ticks(last);
-  const Counters growth = growth_of(before->whole ? nullptr : &before->now, last, ended_ticks_);
-  before->ended = true;
-  before->whole = false;
+  const Counters growth = growth_of(before->was_zombie ? nullptr : &before->now, last, ended_ticks_);
+  before->end_counted = true;
+  before->was_zombie = false;
   if (before->pass == passes_) add_last(*before, growth);
   return growth;
 }
@@ -245,7 +245,7 @@ void ProcessModel::add_ended_ticks(const procfs::ProcessReading &last) {
 }
 
 void ProcessModel::add_last(Process &process, const Counters &growth) const {
-  process.ends = true;
+  process.ended_now = true;
   if (!previous_ || now_.baseline || now_.monotonic_ns <= previous_->monotonic_ns) return;
   if (process.elapsed_ns <= 0) process.elapsed_ns = now_.monotonic_ns - previous_->monotonic_ns;
   const double per_second = 1e9 / static_cast<double>(process.elapsed_ns);
@@ -255,27 +255,27 @@ void ProcessModel::add_last(Process &process, const Counters &growth) const {
     const double last = growth.has(counter) ? static_cast<double>(growth.get(counter)) * per_second : 0;
     process.rates.set(counter, process.rate(counter) + last);
   }
-  process.rested = false;
+  process.is_idle = false;
 }
 
-// It is not known. Had it lived during a pass, it would be known or forgotten.
+// Called for an unknown process: a process that was alive in a pass is known, or was removed.
 bool ProcessModel::lived_between_passes(uint64_t start_ns) const {
   return first_uptime_ns_ && start_ns >= *first_uptime_ns_ && start_ns > forgotten_start_ns_;
 }
 
 void ProcessModel::end() {
-  std::erase_if(replaced_, [this](Process *process) { return is_forgotten(*process); });
+  std::erase_if(replaced_, [this](Process *process) { return may_remove(*process); });
   if (places_.size() == live_.size()) return;
-  std::erase_if(places_, [this](const Place &place) { return is_forgotten(*place.process); });
+  std::erase_if(places_, [this](const Place &place) { return may_remove(*place.process); });
 }
 
 // The time counts from the first pass that missed it: windows may be longer than the delay.
-bool ProcessModel::is_forgotten(Process &process) {
+bool ProcessModel::may_remove(Process &process) {
   if (process.pass == passes_) return false;
   end_idle(process);
   if (process.first_missed_ns == 0) process.first_missed_ns = now_.monotonic_ns;
-  if (!process.ended && now_.monotonic_ns - process.first_missed_ns < kMaxEndDelay) return false;
-  if (!process.ended) forgotten_start_ns_ = std::max(forgotten_start_ns_, process.now.start_ns);
+  if (!process.end_counted && now_.monotonic_ns - process.first_missed_ns < kMaxEndDelay) return false;
+  if (!process.end_counted) forgotten_start_ns_ = std::max(forgotten_start_ns_, process.now.start_ns);
   free_.push_back(&process);
   return true;
 }

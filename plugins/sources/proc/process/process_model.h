@@ -25,8 +25,8 @@ using Rates = procfs::Known<procfs::Counter, procfs::kCounters, double>;  // amo
 
 // Usage between two readings of a process; since its start if `before` is null. A counter is unknown if it decreased (a reset) or
 // is missing in one of the readings. The exact CPU time is divided into user and kernel time in the ratio of the ticks of the same
-// interval, because the ratio since the start is not monotonic; if there are no ticks, in the ratio of `usual`; if that is 0 too,
-// all is user time, as in the kernel.
+// interval, because the ratio since the start is not monotonic. An interval without ticks is divided in the ratio of `usual`; if
+// that is 0 too, it is user time, as in the kernel.
 struct CpuTime {
   uint64_t user_ns = 0, kernel_ns = 0;
 };
@@ -37,11 +37,11 @@ Counters growth_of(const procfs::ProcessReading *before, const procfs::ProcessRe
 struct alignas(64) Process {
   uint64_t pass = 0;            // number of the last pass that included the process
   int64_t first_missed_ns = 0;  // time of the first later pass that did not include it; 0: none
-  bool unread = false;          // the last pass only marked it as idle: its reading is that of an earlier pass
-  bool rested = false;          // unread, and the pass was not a baseline: the rates of all its counters are 0
-  bool ended = false;           // its end was counted; passes still include it until its parent reaps it
-  bool ends = false;            // its end was counted in the last pass: the rates include its last usage
-  bool whole = false;           // the first reading was of a zombie whose end is not reported yet: the end counts all its usage
+  bool unread = false;          // the last pass only marked the process as idle; `now` is the reading of an earlier pass
+  bool is_idle = false;         // unread, and the pass was not a baseline: the rates of all its counters are 0
+  bool end_counted = false;     // its end was counted; passes still include it until its parent reaps it
+  bool ended_now = false;       // the last pass counted its end: the rates include its last usage
+  bool was_zombie = false;      // the first reading was of a zombie; its end, reported later, counts all its usage
   int64_t elapsed_ns = 0;       // for which the rates hold: longer than the pass's window if a pass missed the counters
   // Unix times of the idle windows that are not reported yet; 0: none. Set by the caller.
   int64_t idle_from_ns = 0, idle_until_ns = 0;
@@ -49,8 +49,8 @@ struct alignas(64) Process {
   Rates rates;
 
   bool ran() const { return rate(procfs::Counter::user_ns) > 0 || rate(procfs::Counter::kernel_ns) > 0; }
-  bool has_rate(procfs::Counter counter) const { return rested ? now.counters.has(counter) : rates.has(counter); }
-  double rate(procfs::Counter counter) const { return rested || !rates.has(counter) ? 0 : rates.get(counter); }
+  bool has_rate(procfs::Counter counter) const { return is_idle ? now.counters.has(counter) : rates.has(counter); }
+  double rate(procfs::Counter counter) const { return is_idle || !rates.has(counter) ? 0 : rates.get(counter); }
 };
 
 // Tracks all processes. Readings may come in any order; ascending pids, the order of /proc and of the BPF iterator, cost least.
@@ -64,17 +64,17 @@ class ProcessModel {
   // Ends the pass: removes the processes that were not in it if their end was counted or is overdue by some seconds.
   void end();
 
-  // Usage of an ended process since its last reading; call it between begin and end. If the process lived between two passes, that
-  // is all its usage. Nothing if its start is unknown, or if it started before the first pass or before a removed process. If this
-  // pass has a reading of the process, the usage is also added to its rates.
+  // Returns the usage of an ended process since its last reading; call it between begin and end. For a process that started and
+  // ended between two passes this is its total usage. Nothing if its start is unknown, or before the first pass or a removed
+  // process. If this pass has read the process, adds the usage to its rates too.
   std::optional<Counters> usage_since_last_reading(const procfs::ProcessReading &last);
   // Usage of an ended process that started after the last pass, so that no pass included it; call it between passes.
   Counters usage_since_start(const procfs::ProcessReading &last);
 
   // The processes of the last pass, in the order of update and mark_idle. Valid until the next begin.
   std::span<Process *const> live() const { return live_; }
-  // Copies, from before the pass, of the processes that were idle until it. Valid until the next begin.
-  std::span<const Process> rested() const { return rested_; }
+  // Copies of the processes whose idle time this pass ended, as they were before the pass. Valid until the next begin.
+  std::span<const Process> formerly_idle() const { return formerly_idle_; }
   // The live process with this pid; null if there is none.
   const Process *find(int32_t pid) const;
   // The reading of the last process with this pid that is alive or whose end may still be reported; null if there is none.
@@ -107,7 +107,7 @@ class ProcessModel {
   Process *new_process();
   bool started_since_previous_pass(uint64_t start_ns) const;
   bool lived_between_passes(uint64_t start_ns) const;
-  bool is_forgotten(Process &process);
+  bool may_remove(Process &process);
   void set_rates(Process &process, const procfs::ProcessReading &reading);
   void add_ended_ticks(const procfs::ProcessReading &last);
   void add_last(Process &process, const Counters &growth) const;
@@ -120,13 +120,13 @@ class ProcessModel {
   std::vector<Process *> replaced_;  // processes whose pid was reused before their end was reported
   size_t cursor_ = 0;                // index in places_ after the last reading
   std::vector<Process *> live_;
-  std::vector<Process> rested_;
+  std::vector<Process> formerly_idle_;
   CpuTime used_;
-  CpuTime ended_ticks_;  // sum over all ended processes: most live for less than a tick, so the ticks of one are not reliable
+  CpuTime ended_ticks_;  // sum over all ended processes; most run for less than a tick, so only the sum has a reliable ratio
   Pass now_;
   std::optional<uint64_t> first_uptime_ns_;  // uptime of the first pass after the start or a baseline
   std::optional<Pass> previous_;
-  // Latest start time of the processes that were removed without an end: a pass may have included an older process.
+  // Latest start time of the processes that were removed without a reported end. An older process may have been in a pass.
   uint64_t forgotten_start_ns_ = 0;
   procfs::ProcessReading reading_;  // working copy of the current reading; a member, to avoid an allocation per process
   uint64_t passes_ = 0;

@@ -70,7 +70,7 @@ bool ProcessReader::read_process(int32_t pid, ProcessState &state) {
   if (status.error == ESRCH) return false;
   parse_status(status.text, state.reading);
   if (state.reading.gauges.get(procfs::Gauge::threads) == 1) return true;
-  // These numbers belong to the main thread: they are those of the process only while it has one thread.
+  // These counters are of the main thread only, so they are valid only while the process has one thread.
   state.reading.counters.forget(procfs::Counter::switches_voluntary);
   state.reading.counters.forget(procfs::Counter::switches_involuntary);
   return true;
@@ -107,10 +107,10 @@ bool ProcessReader::read_stat(int32_t pid, ProcessState &state) {
 // except its memory, which the kernel may reclaim; and stat shows memory.
 bool ProcessReader::has_not_run(int32_t pid, ProcessState &state, const procfs::StatMark &mark_before) {
   const uint64_t ran_before = state.ran_ns;
-  // Other threads have a file each: too many to read.
+  // Each thread has its own file, so a process with several threads would need too many reads.
   const bool alone = state.reading.gauges.get(procfs::Gauge::threads) == 1;
   state.ran_ns = parse_schedstat(alone ? read_file(pid, state, kSchedstat).text : std::string_view(), state.reading);
-  // The counter of a process that is on a CPU lags.
+  // The kernel updates the CPU time of a running process late.
   return state.ran_ns != 0 && state.ran_ns == ran_before && state.mark == mark_before &&
          state.reading.gauges.get(procfs::Gauge::state) != 'R';
 }

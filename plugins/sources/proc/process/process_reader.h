@@ -56,7 +56,7 @@ class ProcessReader {
     uint64_t pass = 0;
     bool threaded = false;             // it had several threads in a reading
     bool io_from_main_thread = false;  // the last I/O reading was of the main thread, not of the process
-    uint64_t io_reaped = 0;            // StatMark::reaped at that reading: it includes the I/O of the children reaped until then
+    uint64_t io_reaped = 0;            // StatMark::reaped at that reading, which includes the I/O of the children reaped before
     uint32_t io_bases = 0;             // number of I/O bases with an unknown start value (see ProcessReading::io_basis)
     bool denied_io = false;            // no further attempts: permission does not change while the process lives
   };

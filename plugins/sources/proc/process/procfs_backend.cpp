@@ -57,7 +57,7 @@ void ProcfsBackend::follow_exits(const ProcessModel &model, OnExit take) {
   on_exit_ = std::move(take);
   if (!listener_ || thread_.joinable()) return;
   stop_ = core::Descriptor(::eventfd(0, EFD_CLOEXEC));
-  if (!stop_) return;  // then the buffer is drained by passes alone
+  if (!stop_) return;  // without the thread, only passes drain the buffer
   thread_ = std::thread([this] { run(); });
   pthread_setname_np(thread_.native_handle(), "proc ends");
 }
@@ -69,7 +69,7 @@ ProcfsBackend::~ProcfsBackend() {
   thread_.join();
 }
 
-// The first record wakes it, and those of the next second come with it.
+// The first record wakes the thread, which then waits a second and reads all records of that time.
 void ProcfsBackend::run() {
   std::array<pollfd, 2> waits{{{stop_.get(), POLLIN, 0}, {listener_->socket(), POLLIN, 0}}};
   for (;;) {
@@ -92,7 +92,7 @@ void ProcfsBackend::drain_exits() {
     return known == nullptr ? procfs::Name() : known->name;
   };
   listener_->drain(name_of, [this](const ExitReading &exit) {
-    // Start times of the listener are exact to half a second.
+    // Replaces the start time, which the listener knows to half a second only, by that of the model.
     ExitReading same = exit;
     model_->each_reading(exit.last.pid, [&](const procfs::ProcessReading &known) {
       if (matches(known.start_ns, exit, listener_->suspended_ns())) same.last.start_ns = known.start_ns;

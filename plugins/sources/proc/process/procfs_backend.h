@@ -47,7 +47,7 @@ class ProcfsBackend final : public ProcessBackend {
   std::mutex mutex_;
   core::Descriptor stop_;
   std::thread thread_;                     // drains the listener between passes
-  std::vector<ExitReading> recent_exits_;  // the last ones since the last pass, at most kRecentExits
+  std::vector<ExitReading> recent_exits_;  // the latest exits since the last pass, at most kRecentExits
 };
 
 }  // namespace atalaya::proc

@@ -11,7 +11,7 @@ bool went_down(const procfs::HostBusy &before, const procfs::HostBusy &now) {
   return now.user_ns < before.user_ns || now.kernel_ns < before.kernel_ns || now.irq_ns < before.irq_ns;
 }
 
-// The part of `amount` that is user time, where the two kinds owe this much.
+// Divides `amount` in the ratio of pending user and kernel time, and returns the user part.
 int64_t user_part(int64_t amount, int64_t user_owed, int64_t kernel_owed) {
   const auto user = static_cast<double>(std::max<int64_t>(user_owed, 0));
   const auto kernel = static_cast<double>(std::max<int64_t>(kernel_owed, 0));
@@ -43,8 +43,8 @@ std::optional<Remainder> Unattributed::add(const procfs::HostBusy &busy, const C
   return Remainder{static_cast<uint64_t>(irq), static_cast<uint64_t>(user), static_cast<uint64_t>(kernel)};
 }
 
-// When the host has caught up, the interrupt time still owed was charged to tasks, except for noise. If it stayed owed, it would
-// later be reported as lost time.
+// Once the debt is paid, pending interrupt time above the noise must have been charged to tasks. It is removed, else it would later
+// be reported as unattributed.
 void Unattributed::settle_charged_irq() {
   const int64_t debt = -(pending_user_ns_ + pending_kernel_ns_ + pending_irq_ns_);
   const int64_t charged = pending_irq_ns_ - debt - noise_ns_;

@@ -16,9 +16,9 @@ struct Remainder {
 };
 
 // Computes the remainder of each pass. /proc/stat counts ticks and processes count nanoseconds, so in one pass the processes may
-// have used more than the host. This debt is carried over: the remainder is 0 until the busy time of the host exceeds it.
-// Invariant: attributed time + remainders = busy time of the host, within a tick per core. Interrupt time is reported before user
-// and kernel time. Some kernels charge interrupts to the interrupted task; then they are in its usage.
+// have used more than the host. The next passes subtract this debt: the remainder is 0 until the debt is paid.
+// Invariant: attributed time + remainders = busy time of the host, within a tick per core. The remainder is
+// first interrupt time, then user and kernel time. Kernels that charge interrupts to the interrupted task report them in its usage.
 class Unattributed {
  public:
   // `noise_ns`: maximum difference between the two counts at any time (a tick per core).

@@ -9,12 +9,12 @@
 namespace atalaya::flamegraph {
 namespace {
 
-constexpr Company kAlone{}, kJvm{.jvm = true, .managed = true}, kNode{.jvm = false, .managed = true};
+constexpr ProcessTraits kAlone{}, kJvm{.jvm = true, .managed = true}, kNode{.jvm = false, .managed = true};
 
 TEST_CASE("the kernel is the kernel, in any company") {
-  for (const Company &company : {kAlone, kJvm, kNode}) {
-    CHECK(class_of("do_syscall_64_[k]", company) == Class::kernel);
-    CHECK(class_of("[kernel]_[k]", company) == Class::kernel);
+  for (const ProcessTraits &traits : {kAlone, kJvm, kNode}) {
+    CHECK(class_of("do_syscall_64_[k]", traits) == Class::kernel);
+    CHECK(class_of("[kernel]_[k]", traits) == Class::kernel);
   }
 }
 
@@ -25,11 +25,11 @@ TEST_CASE("a placeholder for unknown frames is none of the three") {
 
 TEST_CASE("a stack ends early where the first frame of its process marks that") {
   Tree tree;
-  tree.add(tree.leaf("h;a-1;[unwind failed];f"), Side::shown, 3);
-  tree.add(tree.leaf("h;a-1;[stack lost]"), Side::shown, 2);
-  tree.add(tree.leaf("h;b-2;main;[unknown]"), Side::shown, 4);
-  tree.add(tree.leaf("h;b-2;[truncated];g"), Side::before, 8);
-  tree.add(tree.leaf("h;java-3;[unwind failed];W.work_[j]"), Side::shown, 7);
+  tree.add(tree.add_stack("h;a-1;[unwind failed];f"), Side::shown, 3);
+  tree.add(tree.add_stack("h;a-1;[stack lost]"), Side::shown, 2);
+  tree.add(tree.add_stack("h;b-2;main;[unknown]"), Side::shown, 4);
+  tree.add(tree.add_stack("h;b-2;[truncated];g"), Side::before, 8);
+  tree.add(tree.add_stack("h;java-3;[unwind failed];W.work_[j]"), Side::shown, 7);
   tree.finish();
   const EarlyEnds early = early_ends(tree, Classes(tree, 2), 2);
   CHECK(early.all == 12);
@@ -51,12 +51,12 @@ TEST_CASE("in a JVM: Java is the application, HotSpot manages, libraries are sys
 }
 
 TEST_CASE("the file of a frame decides, whatever its name and its company are") {
-  for (const Company &company : {kAlone, kJvm, kNode}) {
+  for (const ProcessTraits &traits : {kAlone, kJvm, kNode}) {
     for (const char *name :
          {"os_work_[libjvm.so]", "JavaThread::run_[libjvm.so]", "fread_[libjava.so]", "PyEval_[libpython3.11.so.1.0]"})
-      CHECK_MESSAGE(class_of(name, company) == Class::runtime, name);
+      CHECK_MESSAGE(class_of(name, traits) == Class::runtime, name);
     for (const char *name : {"malloc_[libc.so.6]", "a::b_[libstdc++.so.6]", "deflate_[libz.so.1]", "java.x_[libc.so.6]"})
-      CHECK_MESSAGE(class_of(name, company) == Class::system, name);
+      CHECK_MESSAGE(class_of(name, traits) == Class::system, name);
   }
   CHECK(module_of("malloc_[libc.so.6]") == "libc.so.6");
   for (const char *name : {"malloc", "do_[k]", "f_[j]", "[libc.so.6]", "a::operator[]", "f_[a]::g[]", "f_[]", "", "]", "_[x.so]"})
@@ -79,14 +79,14 @@ TEST_CASE("in a separate program, native code is the application") {
 
 TEST_CASE("a process is one by its frames, whichever come first") {
   Tree tree;
-  const uint32_t native = tree.leaf("java-1;start_thread;VMThread::loop");
-  const uint32_t node = tree.leaf("node-2;v8::Run");
-  tree.leaf("node-2;v8::Run;~f_[j]");
-  const uint32_t app = tree.leaf("shop-3;main;Cart::x");
-  const uint32_t service = tree.leaf("jsvc-4;start_thread;thread_native_entry;GCTaskThread::run");
+  const uint32_t native = tree.add_stack("java-1;start_thread;VMThread::loop");
+  const uint32_t node = tree.add_stack("node-2;v8::Run");
+  tree.add_stack("node-2;v8::Run;~f_[j]");
+  const uint32_t app = tree.add_stack("shop-3;main;Cart::x");
+  const uint32_t service = tree.add_stack("jsvc-4;start_thread;thread_native_entry;GCTaskThread::run");
   const Classes classes(tree, 1);
   CHECK(classes.of(0) == Class::group);
-  CHECK(classes.of(tree.leaf("java-1")) == Class::group);
+  CHECK(classes.of(tree.add_stack("java-1")) == Class::group);
   CHECK(classes.of(native) == Class::runtime);
   CHECK(classes.of(node) == Class::runtime);
   CHECK(classes.of(app) == Class::application);
@@ -99,13 +99,13 @@ TEST_CASE("a process is one by its frames, whichever come first") {
 
 TEST_CASE("below hosts, processes are distinguished as well") {
   Tree tree;
-  const uint32_t java = tree.leaf("h1;java-1;memcpy");
-  const uint32_t native = tree.leaf("h1;shop-1;memcpy");
+  const uint32_t java = tree.add_stack("h1;java-1;memcpy");
+  const uint32_t native = tree.add_stack("h1;shop-1;memcpy");
   const Classes classes(tree, 2);
-  CHECK(classes.of(tree.leaf("h1;java-1")) == Class::group);
+  CHECK(classes.of(tree.add_stack("h1;java-1")) == Class::group);
   CHECK(classes.of(java) == Class::system);
   CHECK(classes.of(native) == Class::application);
-  CHECK(!classes.in_jvm(tree.leaf("h1")));
+  CHECK(!classes.in_jvm(tree.add_stack("h1")));
 }
 
 }  // namespace

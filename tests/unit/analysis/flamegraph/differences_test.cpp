@@ -12,7 +12,7 @@ namespace atalaya::flamegraph {
 namespace {
 
 void add(Tree &tree, Side side, const char *stack, double value) {
-  tree.add(tree.leaf(stack), side, value);
+  tree.add(tree.add_stack(stack), side, value);
 }
 
 }  // namespace

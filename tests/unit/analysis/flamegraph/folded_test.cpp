@@ -32,8 +32,8 @@ TEST_CASE("lines that are no stack with a number") {
 
 TEST_CASE("JSON as d3-flame-graph reads it, for names with any characters") {
   Tree tree;
-  tree.add(tree.leaf("a;<init>"), Side::shown, 2);
-  tree.add(tree.leaf("a;\"\\\x01\xff"), Side::shown, 1);
+  tree.add(tree.add_stack("a;<init>"), Side::shown, 2);
+  tree.add(tree.add_stack("a;\"\\\x01\xff"), Side::shown, 1);
   tree.finish();
   CHECK(json_of(tree, false) ==
         "{\"name\":\"all\",\"value\":3,\"children\":[{\"name\":\"a\",\"value\":3,\"children\":["
@@ -43,10 +43,10 @@ TEST_CASE("JSON as d3-flame-graph reads it, for names with any characters") {
 
 TEST_CASE("a comparison is of shares") {
   Tree tree;
-  tree.add(tree.leaf("a"), Side::shown, 30);
-  tree.add(tree.leaf("b"), Side::shown, 10);
-  tree.add(tree.leaf("a"), Side::before, 1);
-  tree.add(tree.leaf("c"), Side::before, 1);
+  tree.add(tree.add_stack("a"), Side::shown, 30);
+  tree.add(tree.add_stack("b"), Side::shown, 10);
+  tree.add(tree.add_stack("a"), Side::before, 1);
+  tree.add(tree.add_stack("c"), Side::before, 1);
   tree.finish();
   CHECK(folded_of(tree, true) == "a 1 30\nb 0 10\nc 1 0\n");
   CHECK(
@@ -68,7 +68,7 @@ TEST_CASE("written stacks read back the same") {
   for (size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) {
     const auto line = parse_folded(std::string_view(text).substr(at, text.find('\n', at) - at));
     REQUIRE(line);
-    tree.add(tree.leaf(line->stack), Side::shown, line->value);
+    tree.add(tree.add_stack(line->stack), Side::shown, line->value);
   }
   tree.finish();
   CHECK(folded_of(tree, false) == text);

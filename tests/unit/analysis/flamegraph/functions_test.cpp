@@ -20,7 +20,7 @@ Tree random_tree(std::mt19937 &random) {
   for (int i = 0; i < 60; ++i) {
     std::string stack = "p-" + std::to_string(random() % 3);
     for (auto depth = random() % 8; depth > 0; --depth) stack += std::string(";f") + static_cast<char>('a' + random() % 6);
-    tree.add(tree.leaf(stack), random() % 2 == 0 ? Side::shown : Side::before, static_cast<double>(1 + random() % 100));
+    tree.add(tree.add_stack(stack), random() % 2 == 0 ? Side::shown : Side::before, static_cast<double>(1 + random() % 100));
   }
   tree.finish();
   return tree;
@@ -37,9 +37,9 @@ std::vector<std::string> lines_of(const std::string &text) {
 
 TEST_CASE("a recursive function counts once, and own times belong to the last frame") {
   Tree tree;
-  tree.add(tree.leaf("p;a;b;a"), Side::shown, 3);
-  tree.add(tree.leaf("p;a"), Side::shown, 4);
-  tree.add(tree.leaf("q;b"), Side::shown, 5);
+  tree.add(tree.add_stack("p;a;b;a"), Side::shown, 3);
+  tree.add(tree.add_stack("p;a"), Side::shown, 4);
+  tree.add(tree.add_stack("q;b"), Side::shown, 5);
   tree.finish();
   const auto functions = functions_of(tree, 1);
   REQUIRE(functions.size() == 2);
@@ -74,8 +74,8 @@ TEST_CASE("own times add up to the whole, whatever the number of rows; totals ar
 TEST_CASE("the table has at most 80 columns, with the method of a long Java name") {
   Tree tree;
   const std::string java = "org.apache.hadoop.mapreduce.task.reduce.very.long.package.name.MergeManagerImpl.merge_[j]";
-  tree.add(tree.leaf("java-1;" + java), Side::shown, 123456789);
-  tree.add(tree.leaf("java-1;" + std::string(200, 'x')), Side::shown, 1);
+  tree.add(tree.add_stack("java-1;" + java), Side::shown, 123456789);
+  tree.add(tree.add_stack("java-1;" + std::string(200, 'x')), Side::shown, 1);
   tree.finish();
   for (const bool compared : {false, true}) {
     Style style;
@@ -89,9 +89,9 @@ TEST_CASE("the table has at most 80 columns, with the method of a long Java name
 
 TEST_CASE("times in seconds; a comparison has the change of the share") {
   Tree tree;
-  tree.add(tree.leaf("p;a"), Side::shown, 3e9);
-  tree.add(tree.leaf("p;b"), Side::shown, 1e9);
-  tree.add(tree.leaf("p;b"), Side::before, 5e9);
+  tree.add(tree.add_stack("p;a"), Side::shown, 3e9);
+  tree.add(tree.add_stack("p;b"), Side::shown, 1e9);
+  tree.add(tree.add_stack("p;b"), Side::before, 5e9);
   tree.finish();
   Style style;
   style.unit = Unit::nanoseconds;

@@ -42,8 +42,8 @@ TEST_CASE("an address has the process at the other end, if flows have it") {
 
 TEST_CASE("the table has a line per owner and process, the largest first, and all add up") {
   Tree tree;
-  tree.add(tree.leaf(process_frames({{"owner", "a timer"}, {"process", "app"}}, By::owner)), Side::shown, 1e9);
-  tree.add(tree.leaf(process_frames({{"owner", "holder of app-1"}, {"process", "app"}}, By::owner)), Side::shown, 3e9);
+  tree.add(tree.add_stack(process_frames({{"owner", "a timer"}, {"process", "app"}}, By::owner)), Side::shown, 1e9);
+  tree.add(tree.add_stack(process_frames({{"owner", "holder of app-1"}, {"process", "app"}}, By::owner)), Side::shown, 3e9);
   tree.finish();
   CHECK(table_of(tree, 2, Unit::nanoseconds) ==
         "       3.000 s   75.0 %  holder of app-1  app\n"
@@ -52,7 +52,7 @@ TEST_CASE("the table has a line per owner and process, the largest first, and al
 
 TEST_CASE("names in the table cannot control the terminal") {
   Tree tree;
-  tree.add(tree.leaf(process_frames({{"owner", "\x1b[2Jtimer"}, {"process", "app\n"}}, By::owner)), Side::shown, 1e9);
+  tree.add(tree.add_stack(process_frames({{"owner", "\x1b[2Jtimer"}, {"process", "app\n"}}, By::owner)), Side::shown, 1e9);
   tree.finish();
   CHECK(table_of(tree, 2, Unit::nanoseconds) == "       1.000 s  100.0 %  \\x1b[2Jtimer  app\\x0a\n");
 }

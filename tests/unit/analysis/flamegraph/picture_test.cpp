@@ -24,7 +24,7 @@ std::string draw(Tree &tree, const Style &style = {}) {
 }
 
 void add(Tree &tree, std::string_view stack, double value, Side side = Side::shown) {
-  tree.add(tree.leaf(stack), side, value);
+  tree.add(tree.add_stack(stack), side, value);
 }
 
 TEST_CASE("a frame shows its value and its share of the total") {

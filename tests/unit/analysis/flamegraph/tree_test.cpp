@@ -11,7 +11,7 @@ namespace atalaya::flamegraph {
 namespace {
 
 void add(Tree &tree, std::string_view stack, double value, Side side = Side::shown) {
-  tree.add(tree.leaf(stack), side, value);
+  tree.add(tree.add_stack(stack), side, value);
 }
 
 TEST_CASE("stacks that begin alike are together, and all values stay") {

@@ -96,11 +96,11 @@ TEST_CASE("jvms: only a host") {
 
 TEST_CASE("jvms: the first of each profile") {
   TwoHosts store;
-  const std::vector<Function> first = first_of(overview(store).functions, 1);
+  const std::vector<Function> first = top_functions(overview(store).functions, 1);
   REQUIRE(first.size() == 2);
   CHECK(first[0].name == "app.Main hot");
   CHECK(first[1].name == "app.Main work");
-  CHECK(first_of(overview(store).functions, 100).size() == 4);
+  CHECK(top_functions(overview(store).functions, 100).size() == 4);
 }
 
 TEST_CASE("jvms: a function's stack with most time, over windows and hosts") {

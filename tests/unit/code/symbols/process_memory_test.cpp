@@ -39,7 +39,7 @@ TEST_CASE("the status has the pid inside its namespace") {
   CHECK(status->user == 2);
   CHECK(status->group == 6);
   CHECK(status->inner_pid == 7);
-  CHECK(status->caught == 4);
+  CHECK(status->handled_signals == 4);
   CHECK_FALSE(parse_status("Name:\tx\n"));
 }
 

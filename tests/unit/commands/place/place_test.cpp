@@ -257,12 +257,12 @@ TEST_CASE("hosts in a file") {
 
 TEST_CASE("more hosts than there are are like the last one") {
   const std::vector<HostCapacity> capacities = {{"a", 2, 100}, {"b", 4, 200}};
-  CHECK(padded_to(capacities, 1).size() == 2);
-  const auto four = padded_to(capacities, 4);
+  CHECK(with_new_hosts(capacities, 1).size() == 2);
+  const auto four = with_new_hosts(capacities, 4);
   REQUIRE(four.size() == 4);
   CHECK(four[3].host == "new2");
   CHECK(four[3].cpu == 4);
-  CHECK(padded_to({}, 3).empty());
+  CHECK(with_new_hosts({}, 3).empty());
 }
 
 TEST_CASE("the problem of a graph: movable items, fixed load, and the outside") {

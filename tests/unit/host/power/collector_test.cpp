@@ -155,7 +155,7 @@ TEST_CASE("an AMD machine with powercap and registers: the package once, and eac
 class Controller final : public Ipmi {
  public:
   explicit Controller(std::shared_ptr<const uint8_t> watts) : watts_(std::move(watts)) {}
-  std::optional<std::vector<uint8_t>> ask(uint8_t, uint8_t, std::span<uint8_t>) override {
+  std::optional<std::vector<uint8_t>> request(uint8_t, uint8_t, std::span<uint8_t>) override {
     std::vector<uint8_t> answer(19, 0);
     answer[1] = 0xdc;
     answer[2] = *watts_;

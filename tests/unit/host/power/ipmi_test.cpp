@@ -24,7 +24,7 @@ TEST_CASE("DCMI: a truncated, refused or unmeasured response is no power") {
 
 class Recorded final : public Ipmi {
  public:
-  std::optional<std::vector<uint8_t>> ask(uint8_t function, uint8_t command, std::span<uint8_t> data) override {
+  std::optional<std::vector<uint8_t>> request(uint8_t function, uint8_t command, std::span<uint8_t> data) override {
     const bool understood = function == 0x2c && command == 2 && data.size() == 4 && data[0] == 0xdc && data[1] == 1;
     return understood ? answer : std::nullopt;
   }

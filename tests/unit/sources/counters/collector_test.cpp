@@ -171,8 +171,8 @@ TEST_CASE("cores of two kinds are queried each by its own unit") {
   for (const auto &[event, opened] : machine.calls.events) {
     const bool software = opened.attributes.type == PERF_TYPE_SOFTWARE;
     const uint64_t unit = opened.attributes.config >> 32;
-    CHECK(unit == (software ? 0U : opened.place.cpu == 0 ? 4U : 10U));
-    if (opened.place.pid == 50) CHECK(software);
+    CHECK(unit == (software ? 0U : opened.scope.cpu == 0 ? 4U : 10U));
+    if (opened.scope.pid == 50) CHECK(software);
   }
 }
 
@@ -229,9 +229,9 @@ TEST_CASE("cgroups by path, on every CPU, until they vanish") {
   options.cgroups = names({"/system.slice/*"});
   machine.start(options);
   CHECK(machine.calls.events.size() == 2 * kSlots);
-  CHECK(machine.calls.events.begin()->second.place.cgroup);
+  CHECK(machine.calls.events.begin()->second.scope.cgroup);
   machine.collect(ATALAYA_WINDOW_BASELINE);
-  const Place cpu1 = {.cpu = 1, .cgroup = true};
+  const Scope cpu1 = {.cpu = 1, .cgroup = true};
   machine.calls.at(cpu1) = counted(kSecond / 4, {{kCycles, 100}, {kInstructions, 50}, {kClock, kSecond / 4}});
   auto samples = machine.collect();
   REQUIRE(samples.size() == 1);

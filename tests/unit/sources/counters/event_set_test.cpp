@@ -12,7 +12,7 @@ using test::FakeCalls;
 
 struct Kernel {
   explicit Kernel(size_t limit = 1000, bool with_kernel = true) : opener(calls, limit, with_kernel) {}
-  int open(const Slots &wanted, const Place &place = {.cpu = 0}) { return set.open(opener, place, 0, wanted); }
+  int open(const Slots &wanted, const Scope &scope = {.cpu = 0}) { return set.open(opener, scope, 0, wanted); }
   Tally read() {
     Tally tally;
     set.read(opener, 1000, tally);
@@ -37,7 +37,7 @@ Slots some(std::initializer_list<size_t> wanted) {
   return slots;
 }
 
-const Place kCpu0 = {.cpu = 0};
+const Scope kCpu0 = {.cpu = 0};
 
 }  // namespace
 

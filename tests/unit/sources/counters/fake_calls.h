@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel whose counters the test sets: the count of each place so far, and how long it was enabled and running.
+// A kernel whose counters the test sets: the count of each scope so far, and how long it was enabled and running.
 #pragma once
 
 #include <algorithm>
@@ -21,21 +21,21 @@ class FakeCalls final : public PerfCalls {
     std::map<size_t, uint64_t> counts;  // by slot; one that is not here has counted nothing
   };
 
-  int open(const perf_event_attr &attributes, const Place &place, int leader) override {
+  int open(const perf_event_attr &attributes, const Scope &scope, int leader) override {
     if (denied != 0) return -denied;
-    if (gone.contains(place.pid) && !place.cgroup) return -ESRCH;
-    if (offline.contains(place.cpu)) return -ENODEV;
+    if (gone.contains(scope.pid) && !scope.cgroup) return -ESRCH;
+    if (offline.contains(scope.cpu)) return -ENODEV;
     if (is_lacking(attributes)) return -ENOENT;
     if (leader >= 0 && members(leader).size() >= group_size) return -EINVAL;
     if (events.size() >= max_open) return -EMFILE;
-    events[next_] = {attributes, place, leader};
+    events[next_] = {attributes, scope, leader};
     return next_++;
   }
 
   ssize_t read(int event, std::span<uint64_t> words) override {
     if (broken) return 0;
     const std::vector<int> group = members(event);
-    const Counted &counted = at(events.at(event).place);
+    const Counted &counted = at(events.at(event).scope);
     words[0] = group.size();
     words[1] = counted.enabled_ns;
     words[2] = counted.running_ns;
@@ -44,17 +44,17 @@ class FakeCalls final : public PerfCalls {
   }
   void close(int event) override { events.erase(event); }
 
-  Counted &at(const Place &place) { return counted_[{place.cgroup ? 0 : place.pid, place.cpu}]; }
+  Counted &at(const Scope &scope) { return counted_[{scope.cgroup ? 0 : scope.pid, scope.cpu}]; }
   void lacks(size_t slot) { lacking.insert({kEvents[slot].type, kEvents[slot].config}); }
-  size_t open_at(const Place &place) const {
+  size_t open_at(const Scope &scope) const {
     return static_cast<size_t>(std::count_if(events.begin(), events.end(), [&](const auto &item) {
-      return item.second.place.pid == place.pid && item.second.place.cpu == place.cpu;
+      return item.second.scope.pid == scope.pid && item.second.scope.cpu == scope.cpu;
     }));
   }
 
   struct Opened {
     perf_event_attr attributes;
-    Place place;
+    Scope scope;
     int leader;
   };
   std::map<int, Opened> events;

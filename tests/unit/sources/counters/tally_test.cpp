@@ -118,7 +118,7 @@ TEST_CASE("unknown is absent and never 0") {
   CHECK(tally.running() == 0);
   tally.add(kInstructions, {5, kSecond, kSecond});
   CHECK_FALSE(values_of(tally, 1)[kValueIpc]);
-  tally.lose(kInstructions);
+  tally.mark_unknown(kInstructions);
   CHECK_FALSE(tally.count(kInstructions));
   CHECK_FALSE(tally.count(kBranches));
   CHECK_FALSE(values_of(tally, 0)[kValueCycles]);

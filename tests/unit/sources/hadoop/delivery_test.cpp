@@ -74,25 +74,25 @@ TEST_CASE("delivery: a file that was refused is forgotten when it is gone and no
   const uint64_t first = given.give("a"), second = given.give("a");
   given.answer(first, Code::permanent);
   given.delivery->forget_all_but({"a"});
-  CHECK(given.delivery->next_try());
+  CHECK(given.delivery->next_attempt());
   given.delivery->forget_all_but({});
-  CHECK(given.delivery->next_try());
+  CHECK(given.delivery->next_attempt());
   given.answer(second, Code::ok);
   given.delivery->forget_all_but({});
-  CHECK_FALSE(given.delivery->next_try());
+  CHECK_FALSE(given.delivery->next_attempt());
 }
 
 TEST_CASE("delivery: a file that was refused and cannot be read again is given up") {
   Given given;
   const int64_t begun = core::monotonic();
   given.answer(given.give("a"), Code::permanent);
-  given.delivery->count_tries(begun);  // it still had to wait
+  given.delivery->count_attempts(begun);  // it still had to wait
   for (int tried = 0; tried < 4; ++tried) {
-    CHECK(given.delivery->next_try());
+    CHECK(given.delivery->next_attempt());
     CHECK(given.sink.logged.find("giving up") == std::string::npos);
-    given.delivery->count_tries(INT64_MAX);
+    given.delivery->count_attempts(INT64_MAX);
   }
-  CHECK_FALSE(given.delivery->next_try());
+  CHECK_FALSE(given.delivery->next_attempt());
   CHECK(given.sink.logged.find("a: a sink refused its spans, and the file could not be read again; giving up") !=
         std::string::npos);
 }

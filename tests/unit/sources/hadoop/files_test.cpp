@@ -50,8 +50,8 @@ TEST_CASE("topology: how far data is, the nearest of its places") {
   CHECK(topology.host("10.0.0.1:8041") == "n1");
   CHECK(topology.host("[::1]:80") == "::1");
   CHECK(topology.host("fe80::1") == "fe80::1");
-  CHECK(topology.locality_from_word("OFF_SWITCH", "n1", "n3") == "datacenter");
-  CHECK(topology.locality_from_word("OFF_SWITCH", "n1", "") == "remote");
+  CHECK(topology.locality_from_level("OFF_SWITCH", "n1", "n3") == "datacenter");
+  CHECK(topology.locality_from_level("OFF_SWITCH", "n1", "") == "remote");
 }
 
 TEST_CASE("topology: a domain that metrics do not have") {
@@ -144,8 +144,8 @@ TEST_CASE("finder: a link that took a file's or a folder's place since it was li
 TEST_CASE("places: matches of a pattern; the folder before the pattern is trusted") {
   const TemporaryFolder folder;
   for (const char *name : {"a.log", "b.log", "c.txt"}) put(folder / name, "text");
-  CHECK(globbed(folder / "*.log") == Lines{folder / "a.log", folder / "b.log"});
-  CHECK(globbed(folder / "none*").empty());
+  CHECK(paths_matching(folder / "*.log") == Lines{folder / "a.log", folder / "b.log"});
+  CHECK(paths_matching(folder / "none*").empty());
   CHECK(fixed_part("/var/logs/a*/app-[12]") == "/var/logs");
   CHECK(fixed_part("/a*") == "/");
   CHECK(fixed_part("*.log").empty());
@@ -213,7 +213,7 @@ TEST_CASE("discovery: unusable files are reported") {
         "s3a://bucket/tmp/hadoop-yarn/staging/history/done_intermediate is on an unsupported file system; only local folders "
         "and HDFS are read");
   CHECK(found.problems[3] == "hdfs:///logs names no server, and dfs.namenode.http-address is not set");
-  CHECK(found.looked_in == Lines{root / "etc/hadoop", root / "etc/spark"});
+  CHECK(found.searched == Lines{root / "etc/hadoop", root / "etc/spark"});
 }
 
 TEST_CASE("discovery: Spark's configuration") {
@@ -286,7 +286,7 @@ struct Follower {
   std::string read() {
     std::string out;
     found = find_histories(*storage, found.path).found.at(0);
-    reading.read_on(
+    reading.read_new(
         *storage, found, true, [&](const std::string &) { return held; },
         [&](const std::string &, const protocols::Spans &spans, protocols::Position at) {
           for (const protocols::Span &span : spans) out += span.text == "stage" ? span.stage + " " : "";
@@ -352,7 +352,7 @@ struct Remote {
     std::string out;
     const Found found = find_histories(storage, name).found.at(0);
     CHECK_FALSE(reading.outdated(storage, found));
-    reading.read_on(
+    reading.read_new(
         storage, found, true, [](const std::string &) { return std::optional<protocols::Position>(); },
         [&](const std::string &, const protocols::Spans &spans, protocols::Position) {
           for (const protocols::Span &span : spans) out += span.text == "stage" ? span.stage + " " : "";
@@ -406,7 +406,7 @@ TEST_CASE("reading: a closed file is read up to its listed length; an idle file 
     const Rules rules;
     size_t spans = 0;
     Reading(rules, found)
-        .read_on(
+        .read_new(
             storage, found, report_open, [](const std::string &) { return std::optional<protocols::Position>(); },
             [&](const std::string &, const protocols::Spans &some, protocols::Position) {
               spans += some.size();
@@ -440,7 +440,7 @@ TEST_CASE("reading: thousands of spans go in batches, each with the place of its
   size_t stages = 0, batches = 0;
   protocols::Position last;
   Reading(rules, found)
-      .read_on(
+      .read_new(
           *storage, found, true, [](const std::string &) { return std::optional<protocols::Position>(); },
           [&](const std::string &, const protocols::Spans &spans, protocols::Position at) {
             stages += static_cast<size_t>(

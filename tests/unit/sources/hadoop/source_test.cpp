@@ -17,12 +17,12 @@ class Written final : public Source {
   static constexpr Description description = {.name = "written"_str, .summary = "for this test"_str};
   static inline protocols::Span span;
   static inline size_t max_names = 100;
-  static inline uint64_t left_out = 0;
+  static inline uint64_t omitted = 0;
 
   explicit Written(Host host) : writer_(host, max_names) {}
   Code collect(const Window &, Batch &batch) override {
     writer_.write(span, batch);
-    left_out = writer_.left_out();
+    omitted = writer_.omitted();
     return Code::ok;
   }
 
@@ -78,7 +78,7 @@ TEST_CASE("hadoop: counters beyond max_names are left out and counted") {
   REQUIRE(bench.collect(window_at()).ok());
   CHECK(bench.lines().at(0).find("counter.a.B_C") != std::string::npos);
   CHECK(bench.lines().at(0).find("counter.g.n") == std::string::npos);
-  CHECK(Written::left_out == 1);
+  CHECK(Written::omitted == 1);
 }
 
 }  // namespace atalaya::testing

@@ -32,10 +32,10 @@ TEST_CASE("what could not be read still holds") {
   FactHistory history;
   history.update(facts_of({{"disk.a", "1"}, {"net.b", "1"}}), 100);
   Facts unread;
-  unread.unread("disk.");
+  unread.mark_unreadable("disk.");
   CHECK(history.update(unread, 200) == Records{{"net.b", "1", 100, 100}});
   Facts changed = facts_of({{"disk.a", "2"}});
-  changed.unread("disk.");
+  changed.mark_unreadable("disk.");
   CHECK(history.update(changed, 300).size() == 2);  // this part of it was
 }
 

@@ -45,9 +45,9 @@ TEST_CASE("the number of facts is limited") {
 
 TEST_CASE("a fact that could not be read does not end") {
   Facts facts;
-  facts.unread("disk.");
-  CHECK(facts.is_unread("disk.sda.bytes"));
-  CHECK_FALSE(facts.is_unread("net.eth0.mtu"));
+  facts.mark_unreadable("disk.");
+  CHECK(facts.is_unreadable("disk.sda.bytes"));
+  CHECK_FALSE(facts.is_unreadable("net.eth0.mtu"));
 }
 
 TEST_CASE("assignments") {

@@ -71,7 +71,7 @@ TEST_CASE("processors, their threads, cores, sockets and caches") {
   CHECK(machine["cpu.cache.l3.size"] == "16384K");
   CHECK(machine["cpu.cache.l3.count"] == "1");
   CHECK(machine["machine.virtual"] == "yes");
-  CHECK_FALSE(machine.facts.is_unread("cpu.model"));
+  CHECK_FALSE(machine.facts.is_unreadable("cpu.model"));
 }
 
 TEST_CASE("an ARM board has other facts, and missing ones stay absent") {
@@ -181,7 +181,7 @@ TEST_CASE("an empty root has no facts, and ends none") {
   read_interfaces(machine.tree, machine.facts);
   CHECK(machine.facts.values().empty());
   for (const char *name : {"cpu.model", "memory.bytes", "disk.sda.bytes", "net.eth0.mtu", "kernel.release"})
-    CHECK(machine.facts.is_unread(name));
+    CHECK(machine.facts.is_unreadable(name));
 }
 
 }  // namespace atalaya::inventory

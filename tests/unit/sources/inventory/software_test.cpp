@@ -100,8 +100,8 @@ TEST_CASE("a file that is damaged or cannot be read keeps the known facts") {
   machine.root.write("a/core-site.xml", "<configuration><property>");
   std::filesystem::create_directory(machine.root / "a/yarn-site.xml");
   machine.read({"/a"});
-  CHECK(machine.facts.is_unread("config./a/core-site.xml:x"));
-  CHECK(machine.facts.is_unread("config./a/yarn-site.xml:x"));
+  CHECK(machine.facts.is_unreadable("config./a/core-site.xml:x"));
+  CHECK(machine.facts.is_unreadable("config./a/yarn-site.xml:x"));
   REQUIRE(machine.warnings.size() == 2);
   CHECK(machine.warnings[0].starts_with("/a/core-site.xml is damaged: "));
   CHECK(machine.warnings[1] == "cannot read /a/yarn-site.xml: Is a directory; known facts about it stay");

@@ -101,7 +101,7 @@ TEST_CASE("identity of a JVM, without possible secrets") {
   CHECK(identity.main == "org.shop.Main");
   CHECK(identity.flags == "-Xmx1g -XX:+UseG1GC");
   CHECK(identity.collector == "G1");
-  CHECK(identity.begin_ns == 1795334045421000000);
+  CHECK(identity.start_ns == 1795334045421000000);
 }
 
 TEST_CASE("collectors by the names in each version") {

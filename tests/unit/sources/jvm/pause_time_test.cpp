@@ -44,7 +44,7 @@ class Readings {
  public:
   Reading at(const JvmCounters &counters, int64_t time, int64_t waits_before, int64_t waits_after) {
     Reading now{counters, kStart + time - waits_before};
-    clock_.see(counters, kStart + time + waits_after);
+    clock_.update(counters, kStart + time + waits_after);
     now.paused = count_pauses(counters, now.time_ns, clock_, before_ ? &before_->paused : nullptr,
                               before_ ? now.time_ns - before_->time_ns : 0);
     before_ = now;

@@ -74,8 +74,8 @@ TEST_CASE("the threads of a dump, each with its CPU time, state and frames") {
   CHECK(all[3].name == "VM Thread");
   CHECK(all[3].state == State::none);
   CHECK(all[0].id != all[1].id);
-  CHECK(is_whole(kDump));
-  CHECK_FALSE(is_whole(kDump.substr(0, kDump.size() - 40)));
+  CHECK(is_complete(kDump));
+  CHECK_FALSE(is_complete(kDump.substr(0, kDump.size() - 40)));
 }
 
 TEST_CASE("a dump that breaks off, at each byte") {

@@ -116,10 +116,10 @@ int64_t attributed(const Profile::Window &window) {
 
 TEST_CASE("a thread keeps its identity while it carries a virtual thread, whose stack is the carrier's") {
   Profile profile(false);
-  profile.take(idle("900.00"), 0);
-  profile.take(carrying("917.58", "19"), 100 * kMilli);
-  profile.take(idle("917.60"), 200 * kMilli);
-  profile.take(carrying("930.00", "22"), 300 * kMilli);
+  profile.add(idle("900.00"), 0);
+  profile.add(carrying("917.58", "19"), 100 * kMilli);
+  profile.add(idle("917.60"), 200 * kMilli);
+  profile.add(carrying("930.00", "22"), 300 * kMilli);
   const auto window = profile.end_window({});
   CHECK(window.cpu_ns == 30 * kMilli);
   CHECK(window.tree.unseen().ns == 0);
@@ -135,8 +135,8 @@ TEST_CASE("a carrier without a mounted stack has its own") {
   const auto dump = [](const std::string &cpu) {
     return "\"c\" #18 [1] prio=5 cpu=" + cpu + "ms tid=0x1  [0x1]\n   Carrying virtual thread #19\n" + kCarrier + "\n";
   };
-  profile.take(dump("1.00"), 0);
-  profile.take(dump("5.00"), 100 * kMilli);
+  profile.add(dump("1.00"), 0);
+  profile.add(dump("5.00"), 100 * kMilli);
   CHECK(profile.end_window({}).tree.functions(1).at(0).name == "jdk.internal.vm.Continuation run");
 }
 
@@ -157,7 +157,7 @@ TEST_CASE("of a true JVM all time is attributed, of a false one at most that of 
       if (i > 0) expected += jvm.shown_since(before);
       before = jvm.times();
       jvm.run();  // it runs while it answers
-      profile.take(dump, i * 10 * kMilli, ProcessCpu{before_dump, jvm.process_ns});
+      profile.add(dump, i * 10 * kMilli, ProcessCpu{before_dump, jvm.process_ns});
       if (jvm.below(3) == 0) jvm.run();
       const auto window = profile.end_window({});
       CHECK(window.cpu_ns.value_or(0) <= jvm.process_ns - last_begin);
@@ -181,8 +181,8 @@ TEST_CASE("before JDK 11, running threads share the time of the process") {
   for (int i = 1; i <= 4; ++i)
     dump += "\"t\" #" + std::to_string(i) + " prio=5 tid=0x" + std::to_string(i) +
             " nid=0x1 runnable\n   java.lang.Thread.State: RUNNABLE\n\tat a.B.work" + std::to_string(i) + "(B.java:1)\n\n";
-  profile.take(dump, 0, ProcessCpu{0, 0});
-  profile.take(dump, 100 * kMilli, ProcessCpu{200 * kMilli, 200 * kMilli});
+  profile.add(dump, 0, ProcessCpu{0, 0});
+  profile.add(dump, 100 * kMilli, ProcessCpu{200 * kMilli, 200 * kMilli});
   const auto functions = profile.end_window({}).tree.functions(10);
   REQUIRE(functions.size() == 4);
   for (const FunctionTime &function : functions) CHECK(function.self.ns == 50 * kMilli);
@@ -190,9 +190,9 @@ TEST_CASE("before JDK 11, running threads share the time of the process") {
 
 TEST_CASE("an amount refers to the time between the dumps, if that is longer than the window") {
   Profile profile(false);
-  profile.take(idle("0.00"), 0);
+  profile.add(idle("0.00"), 0);
   CHECK(profile.end_window({}).span_ns(5000 * kMilli) == 5000 * kMilli);
-  profile.take(idle("12000.00"), 30'000 * kMilli);
+  profile.add(idle("12000.00"), 30'000 * kMilli);
   const auto window = profile.end_window({});
   CHECK(window.cpu_ns == 12'000 * kMilli);
   CHECK(window.span_ns(5000 * kMilli) == 30'000 * kMilli);

@@ -43,10 +43,10 @@ TEST_CASE("OOM kills have the victim and its memory") {
 }
 
 TEST_CASE("the message before a kill has the cgroup") {
-  CHECK(read<KillPlace>("oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg=/a,"
-                        "task_memcg=/a/b,task=python3,pid=25172,uid=0") == KillPlace{25172, "/a/b"});
-  CHECK(read<KillPlace>("oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=/,mems_allowed=0,global_oom,"
-                        "task_memcg=/,task=x,pid=1,pid=9,uid=0") == KillPlace{9, "/"});
+  CHECK(read<KillCgroup>("oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg=/a,"
+                         "task_memcg=/a/b,task=python3,pid=25172,uid=0") == KillCgroup{25172, "/a/b"});
+  CHECK(read<KillCgroup>("oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=/,mems_allowed=0,global_oom,"
+                         "task_memcg=/,task=x,pid=1,pid=9,uid=0") == KillCgroup{9, "/"});
   CHECK(is_other("oom-kill:constraint=CONSTRAINT_NONE,task_memcg=/"));
 }
 

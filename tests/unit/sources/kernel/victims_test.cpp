@@ -26,8 +26,8 @@ oom_mark mark_of(int pid, uint64_t start_ns, const char *name) {
 
 TEST_CASE("a logged kill has the cgroup of its mark, else that of the log") {
   Victims victims(4096);
-  victims.add(KillPlace{7, "/logged"});
-  victims.add(KillPlace{8, "/logged"});
+  victims.add(KillCgroup{7, "/logged"});
+  victims.add(KillCgroup{8, "/logged"});
   victims.add(Kill{7, "java", 2048}, 5);
   victims.add(Kill{8, "java", 2048}, 6);
   victims.add(mark_of(7, 1, "java"), "/marked");

@@ -23,9 +23,9 @@ std::string text_of(const Tuple &tuple) {
   return text_of(tuple.source, tuple.source_port) + ">" + text_of(tuple.target, tuple.target_port);
 }
 
-std::vector<std::string> listed(const Buffer &datagram, ListEnd *end = nullptr) {
+std::vector<std::string> listed(const Buffer &datagram, ListProgress *end = nullptr) {
   std::vector<std::string> lines;
-  const ListEnd found = take_connections(datagram, [&](const Connection &one) {
+  const ListProgress found = parse_connections(datagram, [&](const Connection &one) {
     lines.push_back(std::to_string(one.protocol) + " " + text_of(one.request) + " " + text_of(one.answer));
   });
   if (end != nullptr) *end = found;
@@ -39,7 +39,7 @@ Buffer done(int32_t error) {
 TEST_CASE("connections of both families with both of their sides") {
   Buffer datagram = connection(IPPROTO_TCP, {"10.0.0.5", 51000, "10.0.0.1", 8080}, {"172.17.0.2", 80, "10.0.0.5", 51000});
   append(datagram, connection(IPPROTO_UDP, {"fd00::5", 4000, "fd00::1", 53}, {"fd00::2", 5353, "fd00::1", 4001}));
-  ListEnd end;
+  ListProgress end;
   CHECK(listed(datagram, &end) == std::vector<std::string>{"6 10.0.0.5:51000>10.0.0.1:8080 172.17.0.2:80>10.0.0.5:51000",
                                                            "17 [fd00::5]:4000>[fd00::1]:53 [fd00::2]:5353>[fd00::1]:4001"});
   CHECK_FALSE(end.done);
@@ -47,7 +47,7 @@ TEST_CASE("connections of both families with both of their sides") {
 }
 
 TEST_CASE("the end of the list, and its errors") {
-  ListEnd end;
+  ListProgress end;
   CHECK(listed(done(0), &end).empty());
   CHECK(end.done);
   CHECK(end.error == 0);
@@ -65,7 +65,7 @@ TEST_CASE("other protocols and messages are left out") {
   Buffer datagram = connection(IPPROTO_ICMP, {"10.0.0.5", 1, "10.0.0.1", 2}, {"10.0.0.1", 2, "10.0.0.5", 1});
   append(datagram, testing::netlink_message(kConnection + 1, Buffer(100)));
   append(datagram, testing::netlink_message(kConnection, {}));
-  ListEnd end;
+  ListProgress end;
   CHECK(listed(datagram, &end).empty());
   CHECK_FALSE(end.done);
 }
@@ -74,7 +74,7 @@ TEST_CASE("a message that is cut anywhere is malformed, or has no connection") {
   const Buffer whole = connection(IPPROTO_TCP, {"10.0.0.5", 51000, "10.0.0.1", 8080}, {"172.17.0.2", 80, "10.0.0.5", 51000});
   for (size_t size = 1; size < whole.size(); ++size) {
     CAPTURE(size);
-    ListEnd end;
+    ListProgress end;
     CHECK(listed(Buffer(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)), &end).empty());
     CHECK(end.error == EBADMSG);
     // With the length of the message corrected, an attribute is cut.

@@ -148,7 +148,7 @@ TEST_CASE("a connection is reported when it has changed, or in a whole walk; its
 
 TEST_CASE("more flows than the maps can hold are summed by process, and none is lost") {
   BackendOptions options;
-  options.uses = 64;
+  options.max_uses = 64;
   const auto bpf = bpf_or_skip(options);
   if (!bpf) return;
   constexpr uint64_t kPairs = 1000;
@@ -169,7 +169,7 @@ TEST_CASE("more flows than the maps can hold are summed by process, and none is 
 
 TEST_CASE("connections between the same ends that come and go need room for one") {
   BackendOptions options;
-  options.uses = 64;
+  options.max_uses = 64;
   const auto bpf = bpf_or_skip(options);
   if (!bpf) return;
   const Descriptor server(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -230,7 +230,7 @@ TEST_CASE("connections that end while walks continue are all known, each in one 
 
 TEST_CASE("calls are counted by socket, and those of sockets without room too") {
   BackendOptions options;
-  options.uses = 64;
+  options.max_uses = 64;
   options.udp = true;
   const auto bpf = bpf_or_skip(options);
   if (!bpf) return;
@@ -250,8 +250,8 @@ TEST_CASE("calls are counted by socket, and those of sockets without room too") 
     REQUIRE(::send(sender.get(), data.data(), data.size(), 0) == 50);
   }
   uint64_t counted = 0;
-  bpf->report_uses([&](const net_use_key &, const net_use &use, bool gone) {
-    if (use.owner.pid == ::getpid() && gone) counted += use.out_calls;
+  bpf->report_uses([&](const net_use_key &, const net_use &use, bool is_last) {
+    if (use.owner.pid == ::getpid() && is_last) counted += use.out_calls;
     return true;  // forget it
   });
   CHECK(counted > 0);
@@ -362,7 +362,7 @@ std::map<std::pair<Address, uint16_t>, Moved> moved_by_peer(Backend &backend, co
 std::unique_ptr<Backend> peers_or_skip(size_t uses = 65536, bool every_call = false) {
   BackendOptions options;
   options.udp = true;
-  options.uses = uses;
+  options.max_uses = uses;
   options.every_call = every_call;
   auto backend = bpf_or_skip(options);
   if (!backend || backend->limitation().empty()) return backend;

@@ -94,7 +94,7 @@ TEST_CASE("answers end with DONE, an error or not yet") {
   header.nlmsg_len = sizeof(header);
   header.nlmsg_type = NLMSG_DONE;
   put(datagram, header);
-  const DiagEnd end = parse_diag_messages(datagram, take);
+  const DiagProgress end = parse_diag_messages(datagram, take);
   CHECK(end.done);
   CHECK(end.error == 0);
   CHECK(count == 2);

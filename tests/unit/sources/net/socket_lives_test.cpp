@@ -108,7 +108,7 @@ class Kernel {
 
 uint64_t bytes_of(SocketModel &model) {
   uint64_t all = model.flows().others().moved.in_bytes;
-  for (const Flow &flow : model.flows().gathered()) all += flow.moved.in_bytes;
+  for (const Flow &flow : model.flows().collected()) all += flow.moved.in_bytes;
   return all;
 }
 
@@ -171,7 +171,7 @@ TEST_CASE("a socket without an end is closed from its last reading and counted o
 
 TEST_CASE("of more vanished sockets than are kept, a late record counts as lost and adds nothing twice") {
   ModelOptions options;
-  options.vanished = 1;
+  options.max_vanished = 1;
   SocketModel model{options};
   model.begin(false, true);
   for (const uint64_t cookie : {1, 2, 3}) model.add(record(NET_OPEN, cookie, owner(10, "x"), NET_START_SEEN, 500, 0));

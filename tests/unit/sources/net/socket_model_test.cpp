@@ -43,7 +43,7 @@ net_use use(int32_t pid, uint32_t protocol, uint64_t in_bytes, uint64_t out_byte
 TEST_CASE("a connection that was there before counts from the first look on, one that is born counts whole") {
   SocketModel model{ModelOptions()};
   window(model, {record(NET_OPEN, 1, owner(10, "old"), 0, 5000, 5000)}, true, true);
-  CHECK(model.flows().gathered().empty());
+  CHECK(model.flows().collected().empty());
   window(model, {record(NET_OPEN, 1, owner(10, "old"), 0, 5700, 5001), record(NET_OPEN, 2, owner(11, "new"), kOut, 30, 40)});
   REQUIRE(find(model, 10) != nullptr);
   CHECK(find(model, 10)->moved_tcp.in_bytes == 700);
@@ -96,7 +96,7 @@ TEST_CASE("brief connections with an unknown peer count for their process, and i
   model.end();
   CHECK(find(model, 10)->connects == 7);
   CHECK(find(model, 10)->moved_tcp.out_bytes == 700);
-  CHECK(model.flows().gathered().empty());
+  CHECK(model.flows().collected().empty());
   CHECK(model.flows().others().merged == 7);
   CHECK(model.flows().others().moved.out_bytes == 700);
 }
@@ -116,8 +116,8 @@ TEST_CASE("brief connections together are as many as they are") {
   CHECK(find(model, 10)->connects == 7);
   CHECK(find(model, 10)->failures == 7);
   CHECK(find(model, 10)->moved_tcp.in_bytes == 700);
-  REQUIRE(model.flows().gathered().size() == 1);
-  CHECK(model.flows().gathered()[0].moved.connections == 7);
+  REQUIRE(model.flows().collected().size() == 1);
+  CHECK(model.flows().collected()[0].moved.connections == 7);
 }
 
 TEST_CASE("a failed connection counts for the process that requested it") {
@@ -126,7 +126,7 @@ TEST_CASE("a failed connection counts for the process that requested it") {
   window(model, {record(NET_CLOSED, 7, owner(10, "x"), NET_START_SEEN | NET_OUTGOING, 0, 0)});
   CHECK(find(model, 10)->failures == 1);
   CHECK(find(model, 10)->connects == 0);
-  CHECK(model.flows().gathered().empty());
+  CHECK(model.flows().collected().empty());
 }
 
 TEST_CASE("a socket of several processes stays with the one that had it, else it goes to the first") {
@@ -181,7 +181,7 @@ TEST_CASE("ports of one connection alone are merged; the side that opened it is 
   net_record out = record(NET_OPEN, 3, owner(10, "x"), kOut, 0, 7);
   ++old.amounts.out_packets;
   window(model, {old, other, out});
-  const auto flows = model.flows().gathered();
+  const auto flows = model.flows().collected();
   REQUIRE(flows.size() == 2);
   CHECK(flows[0].key.direction == Direction::in);
   CHECK(flows[0].key.port() == 443);
@@ -202,14 +202,14 @@ TEST_CASE("a connection keeps its direction when its listener has gone") {
   window(model, {listens, old}, true, true);
   old.amounts.out_bytes = 10;
   window(model, {old}, false, true);
-  REQUIRE(model.flows().gathered().size() == 1);
-  CHECK(model.flows().gathered()[0].key.direction == Direction::in);
+  REQUIRE(model.flows().collected().size() == 1);
+  CHECK(model.flows().collected()[0].key.direction == Direction::in);
   old.kind = NET_CLOSED;
   old.flags = NET_REPORTED;
   old.amounts.out_bytes = 15;
   window(model, {old});
-  REQUIRE(model.flows().gathered().size() == 1);
-  CHECK(model.flows().gathered()[0].key.direction == Direction::in);
+  REQUIRE(model.flows().collected().size() == 1);
+  CHECK(model.flows().collected()[0].key.direction == Direction::in);
 }
 
 TEST_CASE("Unix sockets of a process are one flow, in all network namespaces") {
@@ -221,8 +221,8 @@ TEST_CASE("Unix sockets of a process are one flow, in all network namespaces") {
   model.use({5, 10, 0}, first);
   model.use({6, 10, 0}, second);
   model.end();
-  REQUIRE(model.flows().gathered().size() == 1);
-  CHECK(model.flows().gathered()[0].moved.in_bytes == 2);
+  REQUIRE(model.flows().collected().size() == 1);
+  CHECK(model.flows().collected()[0].moved.in_bytes == 2);
 }
 
 TEST_CASE("calls count since the first, rest twice and are forgotten; datagrams are calls") {
@@ -241,7 +241,7 @@ TEST_CASE("calls count since the first, rest twice and are forgotten; datagrams 
     if (idle) model.use(key, use(10, IPPROTO_UDP, 300, 100, 3), true);
     model.end();
     CHECK(find(model, 10)->moved_udp.bytes() == 0);  // known to be nothing
-    CHECK(model.flows().gathered().empty());
+    CHECK(model.flows().collected().empty());
   }
   model.begin(false, false);
   model.use(key, use(10, IPPROTO_UDP, 1, 0, 1));  // the kernel starts again from 0
@@ -291,13 +291,13 @@ TEST_CASE("without amounts each connection counts once") {
   SocketModel model{options};
   window(model, {}, true, true);
   window(model, {record(NET_OPEN, 1, owner(10, "x"), kOut, 10, 10)});
-  REQUIRE(model.flows().gathered().size() == 1);
-  CHECK(model.flows().gathered()[0].moved.connections == 1);
-  CHECK(model.flows().gathered()[0].moved.bytes() == 0);
+  REQUIRE(model.flows().collected().size() == 1);
+  CHECK(model.flows().collected()[0].moved.connections == 1);
+  CHECK(model.flows().collected()[0].moved.bytes() == 0);
   window(model, {record(NET_OPEN, 1, owner(10, "x"), kOut, 20, 20)});
-  CHECK(model.flows().gathered().empty());
+  CHECK(model.flows().collected().empty());
   window(model, {record(NET_CLOSED, 1, owner(10, "x"), kOut | NET_REPORTED, 20, 20)});
-  CHECK(model.flows().gathered().empty());
+  CHECK(model.flows().collected().empty());
 }
 
 TEST_CASE("a connection whose end was lost is forgotten when no whole walk has met it for long") {
@@ -315,7 +315,7 @@ TEST_CASE("a baseline reports no traffic, and traffic found in it is not counted
   SocketModel model{ModelOptions()};
   window(model, {}, true, true);
   window(model, {record(NET_OPEN, 1, owner(10, "x"), kOut, 500, 500), record(NET_CLOSED, 2, owner(11, "y"), kOut, 9, 9)}, true);
-  CHECK(model.flows().gathered().empty());
+  CHECK(model.flows().collected().empty());
   window(model, {record(NET_OPEN, 1, owner(10, "x"), kOut, 600, 500)});
   CHECK(find(model, 10)->moved_tcp.in_bytes == 100);
   CHECK(find(model, 10)->connects == 0);

@@ -15,7 +15,7 @@ std::string folded(const StackCount &stack, bool kernel = true, bool *whole = nu
       "ffffffff81000300 T bpf_trace_run4\nffffffffc0000000 t bpf_prog_1_on_switch\t[bpf]\n");
   symbols::ElfFiles files(1 << 20);
   Folder folder(files, kernel);
-  folder.use(&names);
+  folder.set_kernel_symbols(&names);
   std::string text;
   const bool reached = folder.fold(stack, nullptr, text);
   if (whole != nullptr) *whole = reached;

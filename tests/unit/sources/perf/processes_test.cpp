@@ -22,7 +22,7 @@ ProcessId own_id() {
 void see_again(Processes &processes) {
   const int64_t second = core::monotonic() / 1'000'000'000;
   while (core::monotonic() / 1'000'000'000 == second) ::usleep(1000);
-  processes.see(own_id(), true);
+  processes.read_sampled(own_id(), true);
 }
 
 }  // namespace
@@ -30,7 +30,7 @@ void see_again(Processes &processes) {
 TEST_CASE("of several readings of a process the last holds") {
   static constexpr size_t kPage = 4096;
   Processes processes(size_t{64} << 20, nullptr);
-  processes.see(own_id(), false);
+  processes.read_sampled(own_id(), false);
   void *code = ::mmap(nullptr, kPage, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   REQUIRE(code != MAP_FAILED);
   see_again(processes);
@@ -55,14 +55,14 @@ TEST_CASE("only so much is read each second, little of it of processes that are 
   CHECK(allowed(limit, true, 2 * kSecond) == ReadLimit::kProcesses);
   CHECK(limit.allows({1, 1, 1}, true, 3 * kSecond));
   CHECK_FALSE(limit.allows({1, 1, 1}, true, 3 * kSecond));  // once a second
-  limit.took(ReadLimit::kBytes);
+  limit.add_bytes(ReadLimit::kBytes);
   CHECK_FALSE(limit.allows({2, 1, 1}, true, 3 * kSecond));
   CHECK(limit.allows({2, 1, 1}, true, 4 * kSecond));
 }
 
 TEST_CASE("known processes are limited to the maximum, except for the requested one") {
   Processes processes(1, nullptr);
-  processes.see(own_id(), false);
+  processes.read_sampled(own_id(), false);
   processes.next_window();
   CHECK(processes.bytes() == 0);
   CHECK(processes.find(own_id()) != nullptr);
@@ -73,7 +73,7 @@ TEST_CASE("a process with another identity is unknown") {
   Processes processes(size_t{64} << 20, nullptr);
   ProcessId other = own_id();
   other.image += 1;
-  processes.see(other, false);
+  processes.read_sampled(other, false);
   processes.next_window();
   CHECK(processes.bytes() == 0);
   CHECK(processes.find(other) == nullptr);

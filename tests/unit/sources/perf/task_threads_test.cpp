@@ -13,7 +13,7 @@ namespace atalaya::perf {
 namespace {
 
 constexpr ProcessId kJvm{7, 1, 1}, kOther{8, 1, 1};
-constexpr const char *kShort = "Executor task l";
+constexpr const char *kMaxShortName = "Executor task l";
 
 std::string whole(int task) {
   return "Executor task launch worker for task " + std::to_string(task);
@@ -32,8 +32,8 @@ struct Fixture {
 }  // namespace
 
 TEST_CASE_FIXTURE(Fixture, "a dump names the threads that had their name before it, and still have it after it") {
-  threads.renamed({kJvm, 70, 100, kShort});
-  threads.renamed({kJvm, 71, 205, kShort});
+  threads.renamed({kJvm, 70, 100, kMaxShortName});
+  threads.renamed({kJvm, 71, 205, kMaxShortName});
   auto unnamed = threads.unnamed();
   std::sort(unnamed[kJvm].begin(), unnamed[kJvm].end());
   CHECK(unnamed == std::map<ProcessId, std::vector<uint32_t>>{{kJvm, {70, 71}}});
@@ -42,7 +42,7 @@ TEST_CASE_FIXTURE(Fixture, "a dump names the threads that had their name before 
   CHECK(attempt(70, 100) == "1");
   CHECK(attempt(71, 205).empty());
   CHECK(threads.is_unnamed(71, 205));
-  threads.renamed({kJvm, 71, 300, kShort});
+  threads.renamed({kJvm, 71, 300, kMaxShortName});
   threads.add_full_name(71, whole(3), 290, 310);
   CHECK(attempt(71, 300).empty());
   threads.add_full_name(71, whole(3), 310, 320);
@@ -52,7 +52,7 @@ TEST_CASE_FIXTURE(Fixture, "a dump names the threads that had their name before 
 }
 
 TEST_CASE_FIXTURE(Fixture, "a name that is no task ends a task") {
-  threads.renamed({kJvm, 70, 100, kShort});
+  threads.renamed({kJvm, 70, 100, kMaxShortName});
   threads.add_full_name(70, whole(1), 110, 120);
   threads.renamed({kJvm, 70, 200, "idle"});
   CHECK(attempt(70, 200).empty());
@@ -61,7 +61,7 @@ TEST_CASE_FIXTURE(Fixture, "a name that is no task ends a task") {
 }
 
 TEST_CASE_FIXTURE(Fixture, "a thread that a dump lacks, or whose dumped name differs, has no task") {
-  threads.renamed({kJvm, 70, 100, kShort});
+  threads.renamed({kJvm, 70, 100, kMaxShortName});
   threads.add_full_name(70, "main", 110, 120);
   CHECK(threads.is_unnamed(70, 100));
   threads.mark_absent(70, 110, 120);
@@ -70,21 +70,21 @@ TEST_CASE_FIXTURE(Fixture, "a thread that a dump lacks, or whose dumped name dif
 }
 
 TEST_CASE_FIXTURE(Fixture, "a thread that had its name before is met, once per process") {
-  threads.add_existing(kJvm, 70, kShort);
-  threads.add_existing(kJvm, 70, kShort);
+  threads.add_existing(kJvm, 70, kMaxShortName);
+  threads.add_existing(kJvm, 70, kMaxShortName);
   CHECK(threads.size() == 1);
   threads.add_full_name(70, whole(4), 10, 20);
   CHECK(attempt(70, 0) == "4");
-  threads.add_existing(kOther, 70, kShort);  // the number is another thread's now
+  threads.add_existing(kOther, 70, kMaxShortName);  // the number is another thread's now
   CHECK(attempt(70, 0).empty());
   threads.use_short_names(kOther);
   CHECK_FALSE(threads.is_unnamed(70, 0));
 }
 
 TEST_CASE_FIXTURE(Fixture, "names are kept for the window after they end, and no longer") {
-  threads.renamed({kJvm, 70, 100, kShort});
+  threads.renamed({kJvm, 70, 100, kMaxShortName});
   threads.add_full_name(70, whole(1), 110, 120);
-  threads.renamed({kJvm, 70, 200, kShort});
+  threads.renamed({kJvm, 70, 200, kMaxShortName});
   threads.next_window();
   CHECK(attempt(70, 100) == "1");
   threads.next_window();
@@ -93,9 +93,9 @@ TEST_CASE_FIXTURE(Fixture, "names are kept for the window after they end, and no
 }
 
 TEST_CASE_FIXTURE(Fixture, "names that a burst may still need are kept longer") {
-  threads.renamed({kJvm, 70, 100, kShort});
+  threads.renamed({kJvm, 70, 100, kMaxShortName});
   threads.add_full_name(70, whole(1), 110, 120);
-  threads.renamed({kJvm, 70, 200, kShort});
+  threads.renamed({kJvm, 70, 200, kMaxShortName});
   for (int i = 0; i < 5; ++i) threads.next_window(150);  // a burst began at this time
   CHECK(attempt(70, 100) == "1");
   threads.next_window(250);
@@ -115,7 +115,7 @@ TEST_CASE("whatever happens, a name is that of the thread's task at that time, o
       if (dice() % 2 == 0) {
         current[thread] = step;
         truth[{thread, now}] = step;
-        all.threads.renamed({kJvm, thread, now, kShort});
+        all.threads.renamed({kJvm, thread, now, kMaxShortName});
       } else {
         const std::map<uint32_t, int> seen = current;  // at some moment of the dump
         const int64_t begin = now;
@@ -123,7 +123,7 @@ TEST_CASE("whatever happens, a name is that of the thread's task at that time, o
           now += 1 + dice() % 3;
           current[thread] = step;
           truth[{thread, now}] = step;
-          all.threads.renamed({kJvm, thread, now, kShort});
+          all.threads.renamed({kJvm, thread, now, kMaxShortName});
         }
         now += dice() % 3;
         for (const auto &[one, task] : dice() % 2 == 0 ? seen : current) all.threads.add_full_name(one, whole(task), begin, now);

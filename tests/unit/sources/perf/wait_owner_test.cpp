@@ -13,14 +13,14 @@ Waker thread(uint32_t number = 813) {
 }
 
 std::string owner(const char *by, const Waker &waker, const char *reason = "futex") {
-  return owner_of({.reason = reason, .by = by}, waker);
+  return owner_of({.reason = reason, .waker_stack = by}, waker);
 }
 
 TEST_CASE("a thread that wakes another one by its own code is the owner") {
   constexpr const char *kFutex = "do_syscall_64_[k];do_futex_[k];futex_wake_[k];wake_up_q_[k];try_to_wake_up_[k]";
   CHECK(owner(kFutex, thread()) == "holder of app-812");
   CHECK(owner(kFutex, thread(812)) == "app-812");  // its first thread
-  CHECK(is_by_thread({.reason = "futex", .by = kFutex}, thread()));
+  CHECK(is_ended_by_thread({.reason = "futex", .waker_stack = kFutex}, thread()));
   Waker kernel = thread();
   kernel.is_kernel_thread = true;
   kernel.thread_name = "kworker/0:1";
@@ -31,7 +31,7 @@ TEST_CASE("a thread that an interrupt stopped is not the owner") {
   constexpr const char *kTimer =
       "main_[k];sysvec_apic_timer_interrupt_[k];hrtimer_interrupt_[k];hrtimer_wakeup_[k];try_to_wake_up_[k]";
   CHECK(owner(kTimer, thread()) == "a timer");
-  CHECK_FALSE(is_by_thread({.reason = "futex", .by = kTimer}, thread()));
+  CHECK_FALSE(is_ended_by_thread({.reason = "futex", .waker_stack = kTimer}, thread()));
   CHECK(owner("asm_common_interrupt_[k];common_interrupt_[k];try_to_wake_up_[k]", thread()) == "an interrupt");
   CHECK(owner("secondary_startup_64_[k];do_idle_[k];try_to_wake_up_[k]", {}) == "an interrupt");  // no thread ran
 }
@@ -69,8 +69,8 @@ TEST_CASE("peers have the address and port of the server") {
 TEST_CASE("what is not known has no owner") {
   CHECK(owner("", thread()) == "unknown");
   CHECK(owner("[kernel]_[k];[kernel]_[k]", thread()) == "unknown");  // the kernel hides its names
-  CHECK(owner_of({.has_ended = false, .reason = "futex", .by = ""}, thread()) == "unknown");
-  CHECK(owner_of({.queued = true, .reason = "run queue", .by = ""}, {}) == "a CPU");
+  CHECK(owner_of({.has_ended = false, .reason = "futex", .waker_stack = ""}, thread()) == "unknown");
+  CHECK(owner_of({.queued = true, .reason = "run queue", .waker_stack = ""}, {}) == "a CPU");
 }
 
 }  // namespace

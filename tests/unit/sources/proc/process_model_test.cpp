@@ -142,7 +142,7 @@ TEST_CASE("the end of a process that was seen counts after a window of any lengt
     model.update(reading(7, new_s, 100 + window_s, kSecond));
     CHECK(model.usage_since_last_reading(reading(7, 10, 100 + window_s, 8 * kSecond)).value().get(procfs::Counter::user_ns) ==
           3 * kSecond);
-    CHECK_FALSE(model.live().front()->ends);
+    CHECK_FALSE(model.live().front()->ended_now);
     CHECK(model.sees(7, new_s * kSecond));
     CHECK_FALSE(model.sees(7, 10 * kSecond));
     model.end();
@@ -206,7 +206,7 @@ TEST_CASE("the end of a process in any window, reaped or not, adds its last usag
       const Process *seen = model.find(7);
       CHECK((seen != nullptr) == (at_s <= reaped_s));
       if (seen != nullptr) shown += seen->rate(procfs::Counter::user_ns);
-      if (seen != nullptr && seen->ends) ++ends;
+      if (seen != nullptr && seen->ended_now) ++ends;
       if (seen == nullptr && last.has(procfs::Counter::user_ns)) shown += static_cast<double>(last.get(procfs::Counter::user_ns));
       model.end();
     }

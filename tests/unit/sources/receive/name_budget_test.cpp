@@ -71,7 +71,7 @@ TEST_CASE("receive: one sender that adds names for ever leaves room for the othe
   CHECK(accepted == 500);  // an eighth of all
   CHECK(budget.counted() == 0);
   for (int i = 0; i < 50; ++i) CHECK(use(budget, table, "h" + std::to_string(i), honest, now) != 0);
-  CHECK_FALSE(budget.used_up());
+  CHECK_FALSE(budget.total_is_reached());
 }
 
 TEST_CASE("receive: names of random senders stay within all limits, in number and bytes; known names are never refused") {
@@ -80,8 +80,8 @@ TEST_CASE("receive: names of random senders stay within all limits, in number an
     std::minstd_rand random(seed);
     const auto draw = [&random](size_t below) { return static_cast<size_t>(random() % below); };
     const size_t max_names = 4 + draw(40);
-    const NameBudget::Amount ever{200 + draw(400), 2000 + draw(8000)};
-    NameBudget budget(max_names, ever);
+    const NameBudget::Amount max_total{200 + draw(400), 2000 + draw(8000)};
+    NameBudget budget(max_names, max_total);
     Table table;
     std::vector<SenderPtr> senders;
     for (int i = 0; i < 12; ++i) senders.push_back(std::make_shared<Sender>(std::to_string(i)));
@@ -98,8 +98,8 @@ TEST_CASE("receive: names of random senders stay within all limits, in number an
       if (accepted.insert(name).second) bytes += name.size();
       used[name] = now;
     }
-    CHECK(accepted.size() <= ever.names);
-    CHECK(bytes < ever.bytes + 32);
+    CHECK(accepted.size() <= max_total.names);
+    CHECK(bytes < max_total.bytes + 32);
     CHECK(accepted.size() > max_names);
     // Names of the last hour count, older ones no more than the sweep once a minute allows.
     const auto since = [&](int64_t time) {

@@ -71,9 +71,9 @@ TEST_CASE("senders beyond the limit share an entry; idle ones are forgotten, but
   CHECK(senders.of("d", kSecond) == c);
   CHECK(senders.of("e", 2 * kHour)->name == "e");  // in the place of a
   senders.of("b", 2 * kHour)->names = 0;
-  senders.of("b", 2 * kHour)->names_ever = 1000;
+  senders.of("b", 2 * kHour)->total_names = 1000;
   CHECK(senders.of("f", 4 * kHour)->name == "f");  // in the place of e
-  CHECK(senders.of("b", 4 * kHour)->names_ever == 1000);
+  CHECK(senders.of("b", 4 * kHour)->total_names == 1000);
 }
 
 TEST_CASE("each waiting sender gets an equal share of the time, whatever the others send; nothing is lost or reordered") {

@@ -83,13 +83,13 @@ TEST_CASE("runs that begin at once are two spans") {
   Tally tally(2, {});
   tally.begin_window();
   std::set<uint64_t> begins;
-  for (int i = 0; i < 3; ++i) begins.insert(tally.begin_of(run(1000)));
+  for (int i = 0; i < 3; ++i) begins.insert(tally.start_of(run(1000)));
   CHECK(begins == std::set<uint64_t>{1000, 1001, 1002});
-  CHECK(tally.begin_of(run(1000, 1)) == 1000);     // of another region
-  CHECK(tally.begin_of(run(1000, 0, 8)) == 1000);  // of another process
+  CHECK(tally.start_of(run(1000, 1)) == 1000);     // of another region
+  CHECK(tally.start_of(run(1000, 0, 8)) == 1000);  // of another process
   tally.begin_window();
-  CHECK(tally.begin_of(run(1001)) == 1003);  // one that was longer than the window that the others ended in
-  CHECK(tally.begin_of(run(5000)) == 5000);
+  CHECK(tally.start_of(run(1001)) == 1003);  // one that was longer than the window that the others ended in
+  CHECK(tally.start_of(run(5000)) == 5000);
 }
 
 }  // namespace atalaya::uprobe

@@ -14,15 +14,15 @@ struct FoldedLine {
   std::string_view stack;
   double value = 0;  // finite, not below 0
 };
-// Nothing if a line does not end with a blank and a number, or has no frame. Frames may contain blanks.
+// Parses "a;b;c 12"; frames may contain blanks. Nothing if the line does not end with a blank and a number, or has no frame.
 std::optional<FoldedLine> parse_folded(std::string_view line);
 
-// Sorted by name, one line per stack with a value; with `compared` two numbers: before, now.
+// Returns one line per stack with a value, sorted by name; with `compared` each line has two numbers: before, now.
 std::string folded_of(const Tree &tree, bool compared);
 // {"name":"all","value":12,"children":[..]}; with `compared` also "delta", the change of its share times the total value.
 std::string json_of(const Tree &tree, bool compared);
 
-// The change of the node's share, in units of the total; 0 if one side is empty.
+// Returns the change of the node's share of the total, from -1 to 1; 0 if one side is empty.
 double share_change(const Tree &tree, const Node &node);
 
 }  // namespace atalaya::flamegraph

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks as a profile of pprof (plugins/shared/protocols/pprof). Pure.
+// Writes stacks as a profile of pprof (plugins/shared/protocols/pprof). Pure.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 namespace atalaya::flamegraph {
 
 struct ProfileInfo {
-  std::string type;                // of the values: "cpu", "offcpu", "wall"
-  Unit unit = Unit::samples;       // their unit
-  uint32_t group_depth = 1;        // frames above code: host, process. They become labels, because they are no functions.
+  std::string type;                // type of the values: "cpu", "offcpu", "wall"
+  Unit unit = Unit::samples;       // unit of the values
+  uint32_t group_depth = 1;        // depth of the frames host and process, which become labels, because they are no functions
   int64_t from_ns = 0, to_ns = 0;  // the range of time; 0, 0: unknown
 };
 
-// The shown side of the tree. Values are rounded to whole numbers, as the format demands. Throws if it is too large for gzip.
+// Writes the shown side of the tree. Rounds values to integers, which the format requires. Throws if it is too large for gzip.
 std::string pprof_of(const Tree &tree, const ProfileInfo &info);
 
 }  // namespace atalaya::flamegraph

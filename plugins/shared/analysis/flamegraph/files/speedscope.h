@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks as a file of speedscope. Source: github.com/jlfwong/speedscope, src/lib/file-format-spec.ts. Pure.
+// Writes stacks as a file of speedscope. Source: github.com/jlfwong/speedscope, src/lib/file-format-spec.ts. Pure.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace atalaya::flamegraph {
 
-// The shown side of the tree: one profile for each process, frames shared.
+// Writes the shown side of the tree: one profile for each process, and one list of frames for all.
 std::string speedscope_of(const Tree &tree, const ProfileInfo &info);
 
 }  // namespace atalaya::flamegraph

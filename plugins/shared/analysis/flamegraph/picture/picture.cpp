@@ -21,9 +21,9 @@ namespace {
 
 // In pixels. The controls are next to the root, because a browser shows that part of a tall image first.
 constexpr int kSide = 10, kHead = 46, kControls = 48, kRow = 16;
-constexpr double kGap = 0.5;       // between neighbours
-constexpr double kLetter = 7.25;   // width of a character of the frames' font
-constexpr size_t kMaxName = 1000;  // columns
+constexpr double kGap = 0.5;              // between neighbours
+constexpr double kCharacterWidth = 7.25;  // width of a character of the frames' font
+constexpr size_t kMaxName = 1000;         // columns
 // Style sheet of a separate image; a page has its own. Frames keep their colours and dark texts.
 constexpr const char *kDarkRules =
     "@media (prefers-color-scheme:dark){.flamegraph>rect{fill:#16181c}.flamegraph>text{fill:#d6d9de}"
@@ -50,20 +50,20 @@ struct Frame {
 
 // The minimum width of a frame such that at most the maximum number of frames is drawn. A parent is never narrower than its
 // children.
-double min_width(const Tree &tree, size_t most) {
+double min_width(const Tree &tree, size_t max_frames) {
   std::vector<double> widths;
   widths.reserve(tree.size());
   for (uint32_t i = 0; i < tree.size(); ++i)
     if (tree.node(i).shown() > 0) widths.push_back(tree.node(i).shown());
-  if (widths.size() <= most) return 0;
-  const auto first_excluded = widths.begin() + static_cast<std::ptrdiff_t>(most);
+  if (widths.size() <= max_frames) return 0;
+  const auto first_excluded = widths.begin() + static_cast<std::ptrdiff_t>(max_frames);
   std::nth_element(widths.begin(), first_excluded, widths.end(), std::greater<>());
   return std::nextafter(*first_excluded, HUGE_VAL);
 }
 
 // Lays out the frames, parents first.
-std::vector<Frame> frames_of(const Tree &tree, size_t most) {
-  const double least = min_width(tree, most);
+std::vector<Frame> frames_of(const Tree &tree, size_t max_frames) {
+  const double least = min_width(tree, max_frames);
   std::vector<Frame> frames;
   if (tree.root().shown() > 0) frames.push_back({});
   for (size_t i = 0; i < frames.size(); ++i) {
@@ -154,7 +154,7 @@ class Drawing {
 
  private:
   int height() const { return kHead + (depth_ + 1) * kRow + kControls; }
-  size_t room_of(double letter) const { return static_cast<size_t>((style_.width - 2 * kSide) / letter); }
+  size_t characters_in(double letter) const { return static_cast<size_t>((style_.width - 2 * kSide) / letter); }
   double scale() const { return (style_.width - 2 * kSide) / tree_.root().shown(); }
   int y_of(const Node &node) const {
     const int row = static_cast<int>(node.depth);
@@ -175,8 +175,8 @@ class Drawing {
             (style_.self_contained ? "<style>" + std::string(kRules) + kDarkRules + "</style>\n" : "") +
             "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n";
     const double middle = style_.width / 2.0;
-    text(middle, 22, " text-anchor=\"middle\" font-size=\"16\"", core::cut_to_width(style_.title, room_of(9.7)));
-    text(middle, 38, " text-anchor=\"middle\" fill=\"#555\"", core::cut_to_width(subtitle(), room_of(kLetter)));
+    text(middle, 22, " text-anchor=\"middle\" font-size=\"16\"", core::cut_to_width(style_.title, characters_in(9.7)));
+    text(middle, 38, " text-anchor=\"middle\" fill=\"#555\"", core::cut_to_width(subtitle(), characters_in(kCharacterWidth)));
     if (frames_.empty()) text(middle, kHead + 12, " text-anchor=\"middle\" fill=\"#555\"", "no stacks");
   }
 
@@ -202,7 +202,7 @@ class Drawing {
     out_ += "\"><title>" + command_line::xml_text(name + " (" + about(node) + ")") + "</title><rect x=\"" + fixed(x, 1) +
             "\" y=\"" + std::to_string(y) + "\" width=\"" + fixed(width > 2 ? width - kGap : width, 1) + "\" height=\"" +
             std::to_string(kRow - 1) + "\" fill=\"" + fill_of(frame) + "\"/>";
-    const auto letters = static_cast<size_t>(std::max(0.0, width - 6) / kLetter);
+    const auto letters = static_cast<size_t>(std::max(0.0, width - 6) / kCharacterWidth);
     if (letters >= 3)
       out_ += "<text x=\"" + fixed(x + 3, 1) + "\" y=\"" + std::to_string(y + 12) + "\">" +
               command_line::xml_text(core::cut_to_width(core::display_width(name) <= letters ? name : brief, letters)) + "</text>";
@@ -237,7 +237,7 @@ class Drawing {
   }
 
   std::string legend() const {
-    const size_t room = room_of(kLetter);
+    const size_t room = characters_in(kCharacterWidth);
     const std::string text =
         style_.compared ? kChangeLegend + ("; darkest: " + fixed(100 * largest_, 2) + " percentage points") : class_legend(room);
     return core::cut_to_width(text, room);

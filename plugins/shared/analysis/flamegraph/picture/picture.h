@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A flame graph as an SVG. Pure.
+// Draws a flame graph as SVG. Pure.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@ struct Style {
   bool icicle = false;    // the root at the top
   bool compared = false;  // colours show changes instead of classes
   Unit unit = Unit::samples;
-  bool self_contained = true;  // with its script and its rules of style; a page has these itself
+  bool self_contained = true;  // include the script and the style sheet; false: the page that shows the picture has them
   size_t frames = 30'000;      // maximum drawn frames, the widest ones
 };
 
 std::string svg_of(const Tree &tree, const Classes &classes, const Style &style);
 
-// "1,234 samples", "1.234 s".
+// Formats a value: "1,234 samples", "1.234 s".
 std::string value_text(double value, Unit unit);
 
 }  // namespace atalaya::flamegraph

@@ -27,8 +27,8 @@ struct Spot {
   double angle = 0, x = 0, y = 0;
 };
 
-double between(double value, double most, double low, double high) {
-  return most <= 0 ? low : low + (high - low) * std::clamp(value / most, 0.0, 1.0);
+double between(double value, double maximum, double low, double high) {
+  return maximum <= 0 ? low : low + (high - low) * std::clamp(value / maximum, 0.0, 1.0);
 }
 
 class Circle {

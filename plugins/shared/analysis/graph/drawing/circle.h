@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The graph as an image without a program that places its nodes: they are on a circle, those of a host next to each other.
+// Draws the graph with its nodes on a circle, those of a host next to each other, so that no layout program is needed.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace atalaya::graph {
 
-// SVG. Without edges of less than `min_share` of all bytes, and without nodes that have none left. Width of an edge: bytes both
-// ways; size of a node: memory; its line: CPU.
+// Returns the drawing as SVG. Omits edges with less than `min_share` of all bytes, and nodes that then have no edge. Width of an
+// edge: bytes in both directions; size of a node: memory; width of its line: CPU.
 std::string as_circle(const Graph &graph, double min_share, const std::string &title);
 
 }  // namespace atalaya::graph

@@ -7,9 +7,9 @@
 
 namespace atalaya::graph {
 
-// A colour that depends on the text only, so that all drawings agree. "#4e79a7"
+// Returns a colour such as "#4e79a7" that depends on the text only, so that it is equal in all drawings.
 std::string colour_of(std::string_view text);
-// The colour of a pair, in either order.
+// Returns the colour of a pair, independent of the order.
 std::string colour_of(std::string_view a, std::string_view b);
 
 }  // namespace atalaya::graph

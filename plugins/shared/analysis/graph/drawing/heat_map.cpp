@@ -14,7 +14,7 @@ namespace atalaya::graph {
 namespace {
 
 constexpr size_t kWidestName = 34, kMaxValueLength = 9;
-constexpr int kCell = 62, kRow = 26, kTitle = 40, kLetter = 7, kMargin = 14;
+constexpr int kCell = 62, kRow = 26, kTitle = 40, kCharacterWidth = 7, kMargin = 14;
 
 constexpr const char *kLegend = "rows send, columns receive; the diagonal stays within";
 
@@ -29,13 +29,13 @@ std::string padded(const std::string &text, size_t width, bool right) {
 }
 
 // Darkness of a cell from 0 to 1, on a scale that keeps small amounts visible next to large ones.
-double shade(double bytes, double most) {
-  return bytes <= 0 || most <= 0 ? 0 : std::sqrt(bytes / most);
+double shade(double bytes, double maximum) {
+  return bytes <= 0 || maximum <= 0 ? 0 : std::sqrt(bytes / maximum);
 }
 
-const char *block(double bytes, double most) {
+const char *block(double bytes, double maximum) {
   constexpr std::array<const char *, 5> kBlocks = {" ", "░", "▒", "▓", "█"};
-  return kBlocks[bytes <= 0 ? 0 : 1 + std::min<size_t>(3, static_cast<size_t>(shade(bytes, most) * 4))];
+  return kBlocks[bytes <= 0 ? 0 : 1 + std::min<size_t>(3, static_cast<size_t>(shade(bytes, maximum) * 4))];
 }
 
 // The colour of a cell from white to dark blue; its text has a contrasting colour.
@@ -54,16 +54,16 @@ class Picture {
   explicit Picture(const Matrix &matrix) : matrix_(matrix) {
     size_t widest = 4;
     for (const std::string &name : matrix.names) widest = std::max(widest, core::display_width(shown(name)));
-    const auto letters = static_cast<int>(widest) * kLetter + kMargin;
+    const auto letters = static_cast<int>(widest) * kCharacterWidth + kMargin;
     left_ = letters;
-    // The names of columns are rotated.
+    // The names of columns are rotated, so they need less height than length.
     top_ = kTitle + letters * 7 / 10 + kMargin;
     right_ = letters * 7 / 10;
   }
 
   std::string draw(const std::string &title) {
     const int count = static_cast<int>(matrix_.names.size());
-    const int foot = left_ + static_cast<int>(std::string_view(kLegend).size()) * kLetter;
+    const int foot = left_ + static_cast<int>(std::string_view(kLegend).size()) * kCharacterWidth;
     const int width = std::max({left_ + count * kCell + right_ + kMargin, foot, 2 * kMargin + static_cast<int>(title.size()) * 9});
     const int height = top_ + count * kRow + kMargin + 20;
     out_ = command_line::svg_head(width, height);
@@ -94,7 +94,7 @@ class Picture {
   }
 
   void cell(size_t from, size_t to) {
-    const double bytes = matrix_.bytes[from][to], how = shade(bytes, matrix_.most);
+    const double bytes = matrix_.bytes[from][to], how = shade(bytes, matrix_.maximum);
     out_ += box(from, to) + " fill=\"" + fill(how) + "\" stroke=\"#ccc\"><title>" +
             command_line::xml_text(matrix_.names[from] + " to " + matrix_.names[to] + ": " + bytes_text(bytes)) +
             "</title></rect>\n";
@@ -120,7 +120,7 @@ std::string as_text(const Matrix &matrix) {
   for (size_t from = 0; from < matrix.names.size(); ++from) {
     out += padded(std::to_string(from + 1), digits, true) + " " + padded(shown(matrix.names[from]), widest, false);
     for (const double bytes : matrix.bytes[from])
-      out += padded(bytes > 0 ? bytes_text(bytes) : ".", kMaxValueLength + 1, true) + " " + block(bytes, matrix.most);
+      out += padded(bytes > 0 ? bytes_text(bytes) : ".", kMaxValueLength + 1, true) + " " + block(bytes, matrix.maximum);
     out += '\n';
   }
   return out;

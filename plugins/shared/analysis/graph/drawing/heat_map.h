@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The matrix as text and as an image.
+// Draws the matrix as text and as an image.
 #pragma once
 
 #include <string>

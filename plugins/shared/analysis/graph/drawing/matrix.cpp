@@ -38,7 +38,7 @@ Matrix matrix_of(const Graph &graph, size_t top) {
   for (const auto &[ends, bytes] : graph.bytes) {
     double &cell = matrix.bytes[place[ends.first]][place[ends.second]];
     cell += bytes;
-    matrix.most = std::max(matrix.most, cell);
+    matrix.maximum = std::max(matrix.maximum, cell);
   }
   return matrix;
 }

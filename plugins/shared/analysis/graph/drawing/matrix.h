@@ -12,13 +12,13 @@ namespace atalaya::graph {
 struct Matrix {
   std::vector<std::string> names;
   std::vector<std::vector<double>> bytes;  // [from][to]; the diagonal is traffic within a node
-  double most = 0;                         // the largest of them
+  double maximum = 0;                      // largest amount in `bytes`
 };
 
-// The `top` nodes by traffic, sorted by name; the others are summed in the last row and column, "others".
+// Returns the `top` nodes with the most traffic, sorted by name. The last row and column, "others", sum the rest.
 Matrix matrix_of(const Graph &graph, size_t top);
 
-// "host1 java 4711": the parts that identify a node of this kind of graph.
+// Returns the parts that identify a node in this kind of graph: "host1 java 4711".
 std::string label_of(const Graph &graph, const Node &node);
 
 }  // namespace atalaya::graph

@@ -6,9 +6,9 @@
 
 namespace atalaya::graph {
 
-// "1.5 MiB"
+// Formats an amount: "1.5 MiB".
 std::string bytes_text(double bytes);
-// "0.25"
+// Formats a number: "0.25".
 std::string short_number(double value, int decimals);
 
 }  // namespace atalaya::graph

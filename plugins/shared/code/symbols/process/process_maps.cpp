@@ -24,7 +24,7 @@ bool ProcessMaps::refresh(const ProcessMark &mark) {
   auto text = core::read_file("/proc/" + std::to_string(pid_) + "/maps", kMaxFile);
   if (!text) return false;
   const int64_t now_ns = core::monotonic();
-  const bool opens_all = noted_ns_ == 0 || now_ns - noted_ns_ >= kStampAgeNs;
+  const bool opens_all = stamped_ns_ == 0 || now_ns - stamped_ns_ >= kStampAgeNs;
   const size_t hash = std::hash<std::string_view>()(*text);
   if (!opens_all && hash == hash_) {
     before_.clear();
@@ -36,7 +36,7 @@ bool ProcessMaps::refresh(const ProcessMark &mark) {
   if (!mappings_.empty()) before_ = std::move(mappings_);
   mappings_ = std::move(mappings);
   hash_ = hash;
-  if (opens_all) noted_ns_ = now_ns;
+  if (opens_all) stamped_ns_ = now_ns;
   return true;
 }
 

@@ -32,8 +32,8 @@ class ProcessMaps {
 
  private:
   int32_t pid_;
-  int64_t noted_ns_ = 0;  // the last reading that opened all files
-  size_t hash_ = 0;       // of the text of the last reading: equal texts have equal mappings and files
+  int64_t stamped_ns_ = 0;  // the last reading that opened all files
+  size_t hash_ = 0;         // of the text of the last reading: equal texts have equal mappings and files
   std::vector<Mapping> mappings_, before_;
 };
 

@@ -49,7 +49,7 @@ int64_t start_time_ns(const ProcessMark &mark) {
 std::optional<ProcessStatus> parse_status(std::string_view text) {
   ProcessStatus status;
   std::string_view users = core::line_after(text, "Uid:"), groups = core::line_after(text, "Gid:");
-  std::string_view pids = core::line_after(text, "NSpid:"), caught = core::line_after(text, "SigCgt:");
+  std::string_view pids = core::line_after(text, "NSpid:"), handled_signals = core::line_after(text, "SigCgt:");
   next_word(users);
   next_word(groups);
   const auto user = core::number_from<uint32_t>(next_word(users)), group = core::number_from<uint32_t>(next_word(groups));
@@ -58,7 +58,7 @@ std::optional<ProcessStatus> parse_status(std::string_view text) {
   status.group = *group;
   for (std::string_view pid = next_word(pids); !pid.empty(); pid = next_word(pids))
     status.inner_pid = core::number_from<int32_t>(pid).value_or(0);
-  status.caught = core::number_from<uint64_t>(next_word(caught), 16).value_or(0);
+  status.handled_signals = core::number_from<uint64_t>(next_word(handled_signals), 16).value_or(0);
   return status;
 }
 

@@ -23,7 +23,7 @@ int64_t start_time_ns(const ProcessMark &mark);
 struct ProcessStatus {
   uint32_t user = 0, group = 0;  // effective
   int32_t inner_pid = 0;         // its pid in its own namespace
-  uint64_t caught = 0;           // set of the signals that it handles (SigCgt)
+  uint64_t handled_signals = 0;  // set of the signals that it handles (SigCgt)
 };
 std::optional<ProcessStatus> parse_status(std::string_view text);
 std::optional<ProcessStatus> read_status(int32_t pid);

@@ -15,16 +15,17 @@ class ProcessRoot {
   // False: the process has ended, or may not be examined.
   explicit operator bool() const { return static_cast<bool>(folder_); }
 
-  // Opens a path with openat2(2). The descriptor is closed on an error (see errno).
+  // Opens a path with openat2(2). Returns an invalid descriptor and sets errno on an error.
   core::Descriptor open(const std::string &path, int flags, unsigned mode = 0) const;
-  // Opens a path for reading. The descriptor is closed if it is not a regular file.
+  // Opens a path for reading. Returns an invalid descriptor if it is not a regular file.
   core::Descriptor open_regular(const std::string &path) const;
 
  private:
   core::Descriptor folder_;
 };
 
-// Reopens an O_PATH descriptor for reading if it is a regular file; devices and pipes are never opened.
+// Reopens an O_PATH descriptor for reading. Returns an invalid descriptor if it is not a regular file; never opens devices and
+// pipes.
 core::Descriptor reopened_if_regular(const core::Descriptor &found);
 // Opens a path of the host for reading if it is a regular file.
 core::Descriptor open_regular(const std::string &path);

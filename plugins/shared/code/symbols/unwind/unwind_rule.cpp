@@ -155,7 +155,7 @@ Step step(const UnwindRule &rule, const StackCopy &stack, Registers &registers) 
   return moved ? Step::done : Step::unknown;
 }
 
-// The saved frame pointer, followed by the return address.
+// The frame pointer points to the saved frame pointer of the caller, which the return address follows.
 Step step_by_frame_pointer(const StackCopy &stack, Registers &registers) {
   const uint64_t frame = registers[kFramePointer];
   if (frame < registers[kStackPointer] || frame % sizeof(uint64_t) != 0) return Step::unknown;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules that find the caller of an address on the stack, from DWARF's call frame information (DWARF 5, section 6.4).
+// Rules that compute the caller's registers from the stack, from DWARF's call frame information (DWARF 5, section 6.4).
 #pragma once
 
 #include <array>
@@ -34,17 +34,17 @@ struct UnwindRule {
     uint64_t number, number2;
     auto operator<=>(const Operation &) const = default;
   };
-  // How a value is found. same: unchanged. undefined: it has no value. offset: of a saved register, the word at CFA + offset; of
-  // the CFA, the value of register `number` + offset. expression: the result of expressions[offset].
+  // How to compute a value. same: unchanged. undefined: it has no value. offset: for a saved register, the word at CFA + offset;
+  // for the CFA, register `number` + offset. expression: the result of expressions[offset].
   enum class Kind : uint8_t { same, undefined, offset, expression };
   struct Place {
     Kind kind = Kind::same;
-    uint8_t number = 0;  // of the register
+    uint8_t number = 0;  // DWARF number of the register
     int64_t offset = 0;
     auto operator<=>(const Place &) const = default;
   };
 
-  Place frame, caller;       // caller: of the return address
+  Place frame, caller;       // frame: the CFA; caller: the return address
   std::vector<Place> saved;  // registers on the stack, which a caller's rule may need
   bool signal = false;       // a signal frame: the caller was interrupted, so its address is exact, not a return address
   std::vector<std::vector<Operation>> expressions;

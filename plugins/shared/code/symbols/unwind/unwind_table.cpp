@@ -27,7 +27,7 @@ constexpr std::array<size_t, 13> kSaved = {19, 20, 21, 22, 23, 24, 25, 26, 27, 2
 constexpr std::array<size_t, 6> kSaved = {3, 6, 12, 13, 14, 15};
 #endif
 
-// A register plus an offset, as most frames are.
+// Parses the usual rule of a frame: a register plus an offset.
 std::optional<UnwindRule::Place> offset_from_register(std::span<const Dwarf_Op> ops) {
   if (ops.size() != 1) return std::nullopt;
   const Dwarf_Op &op = ops.front();
@@ -37,7 +37,7 @@ std::optional<UnwindRule::Place> offset_from_register(std::span<const Dwarf_Op> 
   return UnwindRule::Place{UnwindRule::Kind::offset, static_cast<uint8_t>(number), static_cast<int64_t>(offset)};
 }
 
-// On the stack at an offset from the frame, as most saved registers are.
+// Parses the usual rule of a saved register: on the stack at an offset from the frame.
 std::optional<UnwindRule::Place> offset_from_frame(std::span<const Dwarf_Op> ops) {
   if (ops.empty() || ops.size() > 2 || ops[0].atom != DW_OP_call_frame_cfa) return std::nullopt;
   if (ops.size() == 2 && ops[1].atom != DW_OP_plus_uconst) return std::nullopt;
@@ -166,8 +166,8 @@ const UnwindRule *UnwindTable::read_rule(uint64_t address) {
   return &*at;
 }
 
-// With frame pointers, the frame of most addresses is relative to this register; without, only that of few functions, with arrays
-// of variable length.
+// In code with frame pointers, the frame of most addresses is relative to the frame pointer; in other code only in few functions,
+// such as those with arrays of variable length.
 bool UnwindTable::keeps_frame_pointer(uint64_t begin, uint64_t end) {
   static constexpr uint64_t kProbes = 64;
   uint64_t by_frame_pointer = 0, known = 0;

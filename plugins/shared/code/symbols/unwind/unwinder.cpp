@@ -32,10 +32,10 @@ Unwinder::Entry *Unwinder::entry_of(const ProcessMaps &maps, const Mapping &mapp
   return &entry;
 }
 
-// Many large programs in turn, such as compilers, would have their tables read for each sample.
+// Limits repeated reads: with many large programs, such as compilers, each sample would read a table again.
 bool Unwinder::may_read_again(const Entry &entry) {
-  if (entry.evicted == 0 || (read_again_ > 0 && read_again_ + entry.evicted > kMaxReadAgain)) return false;
-  read_again_ += entry.evicted;
+  if (entry.evicted == 0 || (reread_bytes_ > 0 && reread_bytes_ + entry.evicted > kMaxReadAgain)) return false;
+  reread_bytes_ += entry.evicted;
   return true;
 }
 
@@ -48,7 +48,7 @@ void Unwinder::read(int32_t pid, const Mapping &mapping, Entry &entry) {
   evict_for(entry);
 }
 
-// Evicts the least recently used tables; the entries stay, which know what was found.
+// Evicts the least recently used tables. Their entries stay, with the results of keeps_frame_pointer.
 void Unwinder::evict_for(const Entry &wanted) {
   size_t bytes = 0;
   for (const auto &[stamp, entry] : tables_) bytes += entry.table ? entry.table->bytes() : 0;
@@ -76,7 +76,7 @@ bool Unwinder::keeps_frame_pointers(const ProcessMaps &maps) {
                      [&](const Mapping &mapping) { return keeps_frame_pointer(maps, mapping); });
 }
 
-// True for a file without a table: nothing else can unwind it. False for one that is not in memory.
+// Returns true for a file without a table, which can only be unwound by frame pointers; false if the table is not in memory.
 bool Unwinder::keeps_frame_pointer(const ProcessMaps &maps, const Mapping &mapping) {
   if (const auto known = tables_.find(mapping.stamp); known != tables_.end() && known->second.keeps_frame_pointer)
     return *known->second.keeps_frame_pointer;

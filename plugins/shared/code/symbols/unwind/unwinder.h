@@ -25,7 +25,7 @@ class Unwinder {
   // Starts a window, in which files that could not be read, and evicted tables, are read again.
   void next_window() {
     ++window_;
-    read_again_ = 0;
+    reread_bytes_ = 0;
   }
 
   // Whether all files of a process use frame pointers, according to their tables. Each file is examined once.
@@ -69,7 +69,7 @@ class Unwinder {
   void evict_for(const Entry &required);
   void remove_oldest(const Entry &required);
 
-  size_t max_bytes_, read_again_ = 0;  // read_again_: bytes of evicted tables that were read again in this window
+  size_t max_bytes_, reread_bytes_ = 0;  // reread_bytes_: bytes of evicted tables that were read again in this window
   uint64_t window_ = 1, uses_ = 0;
   std::map<FileStamp, Entry> tables_;
   std::unique_ptr<UnwindTable> vdso_;
