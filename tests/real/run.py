@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """./dev real spark [--release 3|4] [--window SECONDS] [--only NAMES]: real frameworks, judged by oracles that share no code with
-atalaya. Writes the table of docs/reference/compatibility.md (not with --small); exit status 1 if a count or a sum differs."""
+atalaya. Writes the table of docs/reference/compatibility.md (not with --small); exit status 1 if a count or a sum differs or an
+application does not run."""
 
 import argparse
 import os
@@ -48,7 +49,7 @@ def main():
         write_page("spark", run.rows)
     results = [row[-1] for row in run.rows]
     print(f"{results.count('pass')} of {len(results)} pass; counts or sums differ: {results.count('differs')}")
-    return 1 if "differs" in results else 0
+    return 1 if {"differs", "failed"} & set(results) else 0
 
 
 sys.exit(main())
