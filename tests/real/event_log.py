@@ -3,6 +3,7 @@
 
 import collections
 import json
+import statistics
 
 # Name of the sum, and its path in "Task Metrics".
 METRICS = {
@@ -18,10 +19,16 @@ METRICS = {
 }
 
 
+def uneven(times):
+    """The largest factor between the longest task of a stage and the median one; `times` has the run times by stage."""
+    return max((max(stage) / max(statistics.median(stage), 1) for stage in times.values()), default=0)
+
+
 def read(path):
-    """Facts of one application from its plain event log."""
+    """Facts of one application from its plain event log: its id, counts, sums, and the size of each cause that is planted."""
     facts = collections.Counter()
     sums = dict.fromkeys(METRICS, 0)
+    times = collections.defaultdict(list)
     application = None
     with open(path) as lines:
         for line in lines:
@@ -43,9 +50,14 @@ def read(path):
                 outcome = {"Success": "succeeded", "TaskKilled": "killed"}.get(reason, "failed")
                 facts["tasks"] += 1
                 facts["tasks " + outcome] += 1
+                times[event["Stage ID"]].append((event.get("Task Metrics") or {}).get("Executor Run Time", 0))
                 for name, (first, *rest) in METRICS.items():
                     value = (event.get("Task Metrics") or {}).get(first, 0)
                     for key in rest:
                         value = (value or {}).get(key, 0)
                     sums[name] += value or 0
-    return application, facts, sums
+    planted = {"failing": f"{facts['tasks failed']} tasks failed",
+               "gc": f"GC is {100 * sums['GC time (ms)'] / max(sums['run time (ms)'], 1):.0f} % of the run time",
+               "skew": f"the longest task of a stage takes {uneven(times):.1f} times the median",
+               "one-partition": f"{facts['tasks']} tasks in {facts['stages']} stages on {facts['executors']} slots"}
+    return application, facts, sums, planted
