@@ -30,8 +30,9 @@ APPLICATIONS = [
     ("join", "spark_jobs.py", ["join", "4000000"], {}, CALM),
     ("skew", "spark_jobs.py", ["skew", "400000"], {"spark.sql.adaptive.enabled": "false"}, r"skew|more (bytes|data|records)|hot key"),
     ("failing", "spark_jobs.py", ["failing", "100000"], {}, r"fail"),
-    ("gc", "spark_jobs.py", ["gc", "1200000"], {"spark.memory.fraction": "0.85", "spark.sql.shuffle.partitions": "4"},
-     r"garbage collection"),
+    ("gc", "spark_jobs.py", ["gc", "2400000"], {
+        "spark.memory.fraction": "0.85", "spark.sql.shuffle.partitions": "4", "spark.sql.adaptive.enabled": "false",
+        "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "10000000"}, r"garbage collection"),
     ("one-partition", "spark_jobs.py", ["one-partition", "300000"], {}, r"partition|slots|at a time|parallel"),
 ]
 SMALL = ("pi", "join", "failing")
