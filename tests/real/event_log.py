@@ -59,5 +59,5 @@ def read(path):
     planted = {"failing": f"{facts['tasks failed']} tasks failed",
                "gc": f"GC is {100 * sums['GC time (ms)'] / max(sums['run time (ms)'], 1):.0f} % of the run time",
                "skew": f"the longest task of a stage takes {uneven(times):.1f} times the median",
-               "one-partition": f"{facts['tasks']} tasks in {facts['stages']} stages on {facts['executors']} slots"}
+               "one-partition": f"{facts['tasks']} of {facts['executors']} slots used"}
     return application, facts, sums, planted
