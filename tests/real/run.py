@@ -11,12 +11,27 @@ import sys
 import spark
 
 PAGE = "docs/reference/compatibility.md"
-HEAD = ("product", "compared", "atalaya", "oracle", "result")
+HEAD = ("application", "counts", "sums", "CPU, core-s: atalaya, cgroup", "first finding")
+
+
+def cell(compared, ours, oracle, result):
+    """What a row compared, and its cell."""
+    if compared.startswith("first"):
+        return 4, f"{result}: {ours}"
+    if compared.startswith("CPU"):
+        return 3, f"{ours.removesuffix(' core-s')}, {oracle.removesuffix(' core-s')}: {result}"
+    return (1 if compared.startswith("counts") else 2), result
 
 
 def table(rows):
-    lines = [HEAD, ("---",) * len(HEAD), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    """A line for each application; `rows`: (product, "application: compared", atalaya, oracle, result)."""
+    lines = {}
+    for product, compared, *values in rows:
+        name, _, what = compared.partition(": ")
+        line = lines.setdefault((product, name), [f"{product}: {name}", *[""] * (len(HEAD) - 1)])
+        column, line_text = cell(what, *values)
+        line[column] = line_text
+    return "\n".join("| " + " | ".join(line) + " |" for line in [HEAD, ("---",) * len(HEAD), *lines.values()])
 
 
 def write_page(part, rows):
