@@ -116,7 +116,7 @@ TEST_CASE("the matrix has the largest by name, and the rest together") {
   const Matrix matrix = matrix_of(graph_by(By::host), 2);
   REQUIRE(matrix.names == std::vector<std::string>{"a", "b", "others"});
   CHECK(matrix.bytes == std::vector<std::vector<double>>{{0, 11, 72}, {1001, 405, 0}, {9, 0, 0}});
-  CHECK(matrix.most == 1001);
+  CHECK(matrix.maximum == 1001);
   CHECK(matrix_of(graph_by(By::host), 4).names.back() == "2001:db8::9");
   CHECK(matrix_of(Graph{}, 5).names.empty());
 }

@@ -51,7 +51,7 @@ class Planned final : public ProcessBackend {
       if (life.start_ns > now_ns || life.reaped_ns <= now_ns) continue;
       procfs::ProcessReading process = reading(life, now_ns);
       process.monotonic_ns = monotonic_ns;
-      process.end_counted = at_exit_ && life.exit_ns <= now_ns;
+      process.ended = at_exit_ && life.exit_ns <= now_ns;
       model.update(process);
     }
     now_ns += kStep;
