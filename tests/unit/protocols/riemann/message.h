@@ -28,7 +28,8 @@ inline std::pair<std::string, std::string> attribute_in(protozero::pbf_reader re
   std::pair<std::string, std::string> out;
   while (reader.next()) {
     REQUIRE((reader.tag() == 1 || reader.tag() == 2));
-    (reader.tag() == 1 ? out.first : out.second) = reader.get_string();
+    std::string &text = reader.tag() == 1 ? out.first : out.second;  // the tag is unknown once the field is read
+    text = reader.get_string();
   }
   return out;
 }
