@@ -74,11 +74,13 @@ class ProfileReader {
   static std::map<uint32_t, uint64_t> numbers(protozero::data_view message) {
     std::map<uint32_t, uint64_t> out;
     protozero::pbf_reader reader(message);
-    while (reader.next())
+    while (reader.next()) {
+      const uint32_t tag = reader.tag();
       if (reader.wire_type() == protozero::pbf_wire_type::varint)
-        out[reader.tag()] = reader.get_uint64();
+        out[tag] = reader.get_uint64();
       else
         reader.skip();
+    }
     return out;
   }
   // A packed list, or one of its members: Google's package packs lists of 3 and more.
