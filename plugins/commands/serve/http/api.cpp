@@ -61,6 +61,10 @@ Answer wrong_method(const Request &request) {
   return error_answer(405, "The HTTP method [" + request.method + "] is not permitted for this endpoint");
 }
 
+bool is_of_experiments(const Request &request) {
+  return request.path.starts_with("/experiments") || request.path.starts_with("/tests");
+}
+
 bool reads(const Request &request) {
   return request.method == "GET" || request.method == "HEAD" || request.method == "POST";
 }
@@ -135,15 +139,14 @@ std::string Api::next_part(AnswerRest &rest) {
 }
 
 bool Api::writes(const Request &request) {
-  const bool stored = request.path.starts_with("/experiments") || request.path.starts_with("/tests");
-  return stored && request.method != "GET" && request.method != "HEAD";
+  return is_of_experiments(request) && request.method != "GET" && request.method != "HEAD";
 }
 
 Answer Api::route(const Request &request) {
   const std::string &path = request.path;
   if (path == "/health") return {200, R"({"status":"ok"})"};
   if (path == "/mcp") return mcp(request);
-  if (path.starts_with("/experiments") || path.starts_with("/tests")) return experiments(request);
+  if (is_of_experiments(request)) return experiments(request);
   if (!reads(request)) return wrong_method(request);
   if (path.starts_with("/api/v1/")) return prometheus(request);
   if (path.starts_with("/api/page/")) return page(request);
@@ -269,7 +272,7 @@ Answer Api::stacks(const Request &request) {
   store().stacks(selection, [&](const store::Stack &stack) {
     if (!is_of_cpus(stack)) return;
     budget.hold(1);
-    budget.check_time();
+    budget.work(1);
     if (sums.size() > limits_.series) throw query::TooMuch("too many stacks in this time range; use a shorter one");
     for (const store::Field &field : stack.fields)
       if (field.name == "profile.samples") sums[reference_stack(stack)] += field.value;

@@ -9,10 +9,11 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <sstream>
+
+#include "core/base/text/text.h"
 
 namespace atalaya::http_server {
 namespace {
@@ -59,9 +60,7 @@ std::optional<uid_t> user_in_table(const char *path, const std::string &local, c
     std::string number, from, to, state, queues, timer, retransmits, user;
     if (!(words >> number >> from >> to >> state >> queues >> timer >> retransmits >> user)) continue;
     if (from != local || to != remote) continue;
-    uid_t uid = 0;
-    const auto parsed = std::from_chars(user.data(), user.data() + user.size(), uid);
-    if (parsed.ec == std::errc() && parsed.ptr == user.data() + user.size()) return uid;
+    return core::number_from<uid_t>(user);
   }
   return std::nullopt;
 }
