@@ -272,6 +272,17 @@ TEST_CASE("a start matches within a second, and earlier by as long as the host w
   CHECK_FALSE(matches(102 * kSecond, exit, 50 * kSecond));
 }
 
+TEST_CASE("a living parent that no pass has seen yet is known") {
+  Listening host;
+  if (!host) return;
+  const pid_t child = fork_child([] {});
+  wait_for(child);
+  set_name("unseen parent");
+  const auto found = of_pid(host.drain(), child);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].parent.text() == "unseen parent");
+}
+
 TEST_CASE("a parent that lived too short for any pass is known by its own end") {
   Listening host;
   if (!host) return;
