@@ -210,5 +210,10 @@ def so_far(path):
         return [json.loads(line) for line in file if line.endswith("\n")]
 
 
+def amount(samples, metric):
+    """The amount of a rate per second: a sample holds the rate between two readings, and the time between them."""
+    return sum(sample["fields"].get(metric, 0) * sample["duration"] / 1e9 for sample in samples)
+
+
 def main():
     unittest.main(argv=sys.argv, verbosity=2)

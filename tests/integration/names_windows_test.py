@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from harness import AgentCase, main, so_far
+from harness import AgentCase, amount, main, so_far
 
 JOBS = 6
 SCRIPT = """
@@ -77,8 +77,7 @@ class NamesInAllWindows(AgentCase):
         self.assertEqual(agent.stop(), 0)
         samples = [sample for sample in so_far(out) if sample["tags"].get("pid") == pid]
         self.assertEqual({sample["tags"]["process"] for sample in samples}, {"nightly_job.py"})
-        counted = sum((sample["fields"].get("proc.cpu.user", 0) + sample["fields"].get("proc.cpu.kernel", 0)) / 100
-                      * sample["duration"] / 1e9 for sample in samples)
+        counted = (amount(samples, "proc.cpu.user") + amount(samples, "proc.cpu.kernel")) / 100
         self.assertAlmostEqual(counted, used, delta=0.1 * used)
 
 
