@@ -94,6 +94,7 @@ Names::Names(Host host)
       thread_(resolver_maker(host, rules_, families_), {.capacity = static_cast<size_t>(host.integer("cache"))}),
       pid_{host.intern("pid")},
       process_{host.intern("process")},
+      parent_{host.intern("parent.pid")},
       cgroup_{host.intern("cgroup")},
       start_{host.intern("proc.start.time")},
       faults_{host.intern("proc.faults.minor")} {
@@ -254,7 +255,7 @@ void Names::store_program(Known &known, Answer &answer) const {
 
 std::vector<ExtraTag> Names::tags_of(Tags &tags) const {
   std::vector<ExtraTag> result;
-  for (Naming::Tag &tag : tags) result.push_back({rule_tags_[tag.tag], std::move(tag.value)});
+  for (Naming::Tag &tag : tags) result.push_back({rule_tags_[tag.tag], std::move(tag.value), tag.inherited});
   return result;
 }
 
@@ -302,6 +303,7 @@ const atalaya_field *Names::find_field(const Sample &sample, Position &field) {
 void Names::visit(Batch &batch, Sample &sample) {
   const atalaya_tag *name = find_tag(sample, process_);
   const atalaya_tag *digits = find_tag(sample, pid_);
+  if (digits == nullptr) visit_children(batch, sample);
   if (digits == nullptr && wants_places_) visit_ended(batch, sample);
   if (name == nullptr || digits == nullptr) return;
   const int32_t pid = pid_of(view(digits->value));
@@ -328,10 +330,27 @@ void Names::apply_new_name(Batch &batch, Sample &sample) {
   if (const atalaya_tag *digits = find_tag(sample, pid_)) {
     const KnownProcess *process = processes_.find(pid_of(view(digits->value)));
     if (process != nullptr && process->answered == response_rounds_) rename(batch, sample, process_.id, *process->known);
-  } else if (const atalaya_tag *path = wants_places_ ? find_tag(sample, cgroup_) : nullptr) {
-    const KnownCgroup *cgroup = cgroups_.find(view(path->value));
-    if (cgroup != nullptr && cgroup->answered == response_rounds_) add_tags(batch, sample, cgroup->tags);
+    return;
   }
+  visit_children(batch, sample);
+  const atalaya_tag *path = wants_places_ ? find_tag(sample, cgroup_) : nullptr;
+  const KnownCgroup *cgroup = path != nullptr ? cgroups_.find(view(path->value)) : nullptr;
+  if (cgroup != nullptr) add_tags(batch, sample, cgroup->tags);
+}
+
+// Handles a sample of ended children of one process, such as the workers of a daemon.
+void Names::visit_children(Batch &batch, Sample &sample) {
+  const atalaya_tag *parent = find_tag(sample, parent_);
+  if (parent == nullptr) return;
+  const int32_t pid = pid_of(view(parent->value));
+  const KnownProcess *process = processes_.find(pid);
+  const StartedProgram *program = process == nullptr ? started(pid, 0) : nullptr;
+  const Known *known = process != nullptr ? process->known.get() : program != nullptr ? &program->known : nullptr;
+  if (known == nullptr) return;
+  batch.reserve(sample, sample.tag_count + static_cast<uint32_t>(known->inherited_tags.size() + known->program_tags.size()), 0);
+  for (const ExtraTag &tag : known->inherited_tags) set_tag(batch, sample, tag.key, tag.value);
+  for (const ExtraTag &tag : known->program_tags)
+    if (tag.inherited) set_tag(batch, sample, tag.key, tag.value);
 }
 
 // Handles a sample of ended processes of one cgroup, or of a process whose files could not be read: the cgroup's path still

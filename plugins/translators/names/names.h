@@ -60,6 +60,7 @@ class Names final : public Translator {
 
   void visit(Batch &batch, Sample &sample);
   void visit_ended(Batch &batch, Sample &sample);
+  void visit_children(Batch &batch, Sample &sample);
   void assign_new_ids(Batch &batch);
   void apply_new_name(Batch &batch, Sample &sample);
   KnownProcess *add_unknown(int32_t pid, std::string_view name, int64_t start_ns);
@@ -96,7 +97,7 @@ class Names final : public Translator {
   std::shared_ptr<Families> families_;
   ResolverThread thread_;
   StartWatch start_watch_;  // asks the thread: stopped before it
-  Position pid_, process_, cgroup_, start_, faults_;
+  Position pid_, process_, parent_, cgroup_, start_, faults_;
 
   uint32_t window_ = 0;
   uint64_t response_rounds_ = 0;  // number of reads of answers

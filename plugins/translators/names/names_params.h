@@ -64,7 +64,7 @@ inline constexpr Need kNamesNeeds[] = {
         "CAP_SYS_PTRACE", "JVMs of other users are named by their command lines, and only if their program is called java", "jvms"),
     need::optional_capability("CAP_DAC_READ_SEARCH", "same effect as missing CAP_SYS_PTRACE", "jvms"),
     need::optional_capability("CAP_DAC_READ_SEARCH", "no names of containers", "containers"),
-    need::optional_capability("CAP_NET_ADMIN", "a program that ends within a window keeps the kernel's name, such as java",
+    need::optional_capability("CAP_NET_ADMIN", "a process that ends within a window keeps the kernel's name, such as java, and inherits no tags",
                               "starts"),
     need::optional_capability("CAP_SYS_PTRACE", "job_environment: no jobs of other users' processes", "job_environment"),
     need::optional_capability("CAP_DAC_READ_SEARCH", "same effect as missing CAP_SYS_PTRACE", "job_environment"),

@@ -289,6 +289,28 @@ TEST_CASE("the descendants of an executor have its application, whichever progra
   }
 }
 
+TEST_CASE("ended children of one process have its application, in its first window, too") {
+  Host host("tags = { \"unit\" }");
+  put_executor(host, 20, "3");
+  host.put({.pid = 5, .name = "python3", .words = {"python3", "x.py"}});
+  const std::string ended = "process=python3 parent=python3 cgroup=/a.service ", exits = "| proc.exits=3i";
+  const Lines in = {sample(5, "python3"),
+                    sample(21, "python3"),
+                    ended + "parent.pid=21 " + exits,
+                    ended + "parent.pid=5 " + exits,
+                    ended + "parent.pid=6 " + exits,
+                    ended + exits};
+  const std::string unit = " unit=a.service";
+  const Lines out = {"process=x.py",
+                     "process=pyspark.daemon" + kOfExecutor,
+                     ended + "parent.pid=21" + kOfExecutor + unit,
+                     ended + "parent.pid=5" + unit,
+                     ended + "parent.pid=6" + unit,
+                     ended.substr(0, ended.size() - 1) + unit};
+  CHECK(host.window(in) == out);
+  CHECK(host.window(in) == out);
+}
+
 TEST_CASE("a descendant with tags of its own has those") {
   Host host;
   put_executor(host, 20, "3");
