@@ -12,11 +12,13 @@
 #include "core/base/text/text.h"
 #include "plugins/shared/analysis/jobs/reasons/explain.h"
 #include "plugins/shared/analysis/jobs/reasons/remote_reads.h"
+#include "plugins/shared/analysis/jobs/rules/find_rules.h"
 #include "plugins/shared/analysis/jobs/schedule/skew.h"
 
 namespace atalaya::jobs {
 namespace {
 
+constexpr double kShown = 0.1;        // seconds of the job
 constexpr size_t kMaxExplained = 20;  // maximum explained findings: each reads all metrics of its nodes
 
 std::vector<JobTotals> totals_of(const JobData &data) {
@@ -108,19 +110,17 @@ void append(std::vector<Finding> &all, std::vector<Finding> more) {
   std::move(more.begin(), more.end(), std::back_inserter(all));
 }
 
-// Sorts findings: nodes in descending order of loss, then tasks.
-std::vector<Finding> find_all(const Analysis &all, const DetectOptions &options) {
+// Sorts findings by the seconds of the job that they explain; those that explain the same: nodes, then tasks.
+void find_all(Analysis &all, const DetectOptions &options, query::Budget &budget) {
   std::vector<double> seconds;
   for (const JobTotals &job : all.totals) seconds.push_back(job.seconds);
-  std::vector<Finding> found = find_slow(all.data, all.groups, all.ranks, options);
-  append(found, find_failing(all.data, all.groups));
-  append(found, find_skew(all.data, all.groups, seconds));
-  for (Finding &finding : found) {
-    finding.tier = static_cast<int>(finding.kind);
-    finding.weight = finding.lost;
-  }
-  evidence::rank(found);
-  return found;
+  all.findings = find_slow(all.data, all.groups, all.ranks, options);
+  append(all.findings, find_failing(all.data, all.groups));
+  std::stable_sort(all.findings.begin(), all.findings.end(),
+                   [](const Finding &a, const Finding &b) { return std::tuple(a.kind, -a.lost) < std::tuple(b.kind, -b.lost); });
+  all.compared = add_rules(all.findings, all.data, all.groups, seconds, budget);
+  for (Finding &finding : all.findings) finding.weight = std::isnan(finding.seconds) ? 0 : finding.seconds;
+  evidence::rank(all.findings);
 }
 
 }  // namespace
@@ -133,13 +133,16 @@ Analysis analyse(JobData data, const DetectOptions &options, store::Store &store
   all.ranks = rank_phases(all.data, all.groups);
   all.nodes = rank_nodes(all.data, all.groups);
   all.regions = grade_regions(all.data, options.clustering);
-  all.findings = find_all(all, options);
+  find_all(all, options, budget);
   if (all.findings.size() > kMaxExplained) {
     all.notes.push_back(std::to_string(all.findings.size() - kMaxExplained) +
                         " more slow nodes and tasks, with smaller losses, are not listed");
     all.findings.resize(kMaxExplained);
   }
   explain(all.findings, all.data, all.groups, store, budget, all.notes);
+  for (Finding &finding : all.findings)
+    if (finding.kind != Finding::Kind::rule && finding.reason != Reason::skew && finding.seconds >= kShown)
+      finding.evidence.push_back(saving_text(finding.seconds, all.totals[finding.job].seconds));
   append(all.findings, find_remote(all.data, all.groups, all.findings, options));
   for (Finding &finding : find_regions(all.data, all.regions)) all.findings.push_back(std::move(finding));
   add_notes(all);
