@@ -101,6 +101,8 @@ class Page {
     out_ += "<div class=\"finding\"><h3>" + xml_text(finding.summary) + "</h3>\n";
     if (finding.job != jobs::kNoJob) out_ += "<p>" + xml_text(job_text(data_, finding.job)) + "</p>\n";
     out_ += "<ul>\n";
+    const double length = finding.job == jobs::kNoJob ? 0 : all_.totals[finding.job].seconds;
+    if (const std::string saving = saving_text(finding, length); !saving.empty()) out_ += "<li>" + saving + "</li>\n";
     for (const std::string &evidence : finding.evidence) out_ += "<li>" + xml_text(evidence) + "</li>\n";
     for (const jobs::Check &check : finding.checks) {
       const bool found = check.verdict == jobs::Verdict::found;

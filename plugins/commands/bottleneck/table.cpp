@@ -42,6 +42,8 @@ void add_finding(std::string &out, const jobs::Analysis &all, const jobs::Findin
   out += "* ";
   if (finding.job != jobs::kNoJob && all.data.jobs.size() > 1) out += visible(job_text(all.data, finding.job)) + ": ";
   out += visible(finding.summary) + "\n";
+  const double length = finding.job == jobs::kNoJob ? 0 : all.totals[finding.job].seconds;
+  if (const std::string saving = saving_text(finding, length); !saving.empty()) out += "    " + saving + "\n";
   for (const std::string &evidence : finding.evidence) out += "    " + visible(evidence) + "\n";
   for (const jobs::Check &check : finding.checks) {
     const char *verdict = check.verdict == jobs::Verdict::found       ? "found: "

@@ -145,18 +145,6 @@ void read_accumulables(const io::JsonObject &info, std::string_view key, bool wi
   }
 }
 
-void read_python_rdds(const io::JsonObject &stage, Counters &out) {
-  simdjson::dom::array list;
-  const auto found = io::member(stage, "RDD Info");
-  if (!found || found->get(list) != SUCCESS) return;
-  int64_t count = 0;
-  for (const io::JsonElement element : list) {
-    io::JsonObject rdd;
-    if (element.get(rdd) == SUCCESS && io::text_of(rdd, "Name") == "PythonRDD") ++count;
-  }
-  if (count > 0 && out.size() < kMaxCounters) out.push_back({"RDD Info", "PythonRDD", count});
-}
-
 void measure_task(const io::JsonObject &metrics, Span &task) {
   const auto input = io::object_of(metrics, "Input Metrics");
   const ShuffleRead shuffle = shuffle_read_of(metrics);

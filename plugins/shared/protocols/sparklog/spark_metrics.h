@@ -16,8 +16,6 @@ void read_metrics(std::string_view group, const io::JsonObject &metrics, Counter
 // Reads the named accumulators; adds those with the same name. `key`: "Update" for a task, "Value" for a stage. Without
 // `with_internal`, Spark's internal accumulators are left out, because a task's metrics contain them.
 void read_accumulables(const io::JsonObject &info, std::string_view key, bool with_internal, Counters &out);
-// Adds the number of a stage's RDDs that run Python workers.
-void read_python_rdds(const io::JsonObject &stage, Counters &out);
 // Sets bytes, records and GC time of an ended task.
 void measure_task(const io::JsonObject &metrics, Span &task);
 // Appends the phases of a task. Spark logs their durations in milliseconds, not their starts, so that they follow one another

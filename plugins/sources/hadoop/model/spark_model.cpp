@@ -288,7 +288,6 @@ core::Status SparkModel::stage_completed(const io::JsonObject &event, protocols:
                                          : protocols::Outcome::failed;
   append_error(span, failure, out);
   read_accumulables(*info, "Value", true, span.counters);
-  read_python_rdds(*info, span.counters);
   out.push_back(std::move(span));
   return core::Done{};
 }

@@ -18,7 +18,6 @@
 namespace atalaya::jobs {
 namespace {
 
-constexpr double kShown = 0.1;        // seconds of the job
 constexpr size_t kMaxExplained = 20;  // maximum explained findings: each reads all metrics of its nodes
 
 std::vector<JobTotals> totals_of(const JobData &data) {
@@ -140,9 +139,6 @@ Analysis analyse(JobData data, const DetectOptions &options, store::Store &store
     all.findings.resize(kMaxExplained);
   }
   explain(all.findings, all.data, all.groups, store, budget, all.notes);
-  for (Finding &finding : all.findings)
-    if (finding.kind != Finding::Kind::rule && finding.reason != Reason::skew && finding.seconds >= kShown)
-      finding.evidence.push_back(saving_text(finding.seconds, all.totals[finding.job].seconds));
   append(all.findings, find_remote(all.data, all.groups, all.findings, options));
   for (Finding &finding : find_regions(all.data, all.regions)) all.findings.push_back(std::move(finding));
   add_notes(all);

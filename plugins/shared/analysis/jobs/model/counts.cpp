@@ -46,7 +46,7 @@ const CountName *count_of(std::string_view metric) {
 }
 
 bool is_of_python(std::string_view metric) {
-  return metric == "counter.Accumulables.data_sent_to_Python_workers" || metric == "counter.RDD_Info.PythonRDD";
+  return metric == "counter.Accumulables.data_sent_to_Python_workers";
 }
 
 bool is_of_query(std::string_view metric) {

@@ -52,7 +52,7 @@ struct CountName {
 // nullptr: no count has this name.
 const CountName *count_of(std::string_view metric);
 
-// Whether a field of a stage shows that its tasks ran Python workers.
+// Whether a field of a stage shows that its query called Python functions.
 bool is_of_python(std::string_view metric);
 // Whether it is a metric of an operator of a query.
 bool is_of_query(std::string_view metric);

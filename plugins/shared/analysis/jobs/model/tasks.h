@@ -78,7 +78,7 @@ struct Part {
 struct StageSpan {
   uint32_t name = 0;  // readable, such as the place in the program
   Work work;
-  bool has_python = false;  // its tasks ran Python workers
+  bool has_python = false;  // its query called Python functions
   bool is_sql = false;      // its tasks belong to a query
 };
 

@@ -19,6 +19,11 @@ std::string amount_text(const Rule &rule, double value) {
   return std::string(rule.unit) == "%" ? percent_text(value) : short_text(value) + " " + rule.unit;
 }
 
+std::string less_time_text(double seconds, double job_seconds) {
+  return "without this, the job would take up to " + short_text(seconds) + " s (" + percent_text(seconds / job_seconds) +
+         ") less time";
+}
+
 Finding finding_of(const RuleJob &job, const Rule &rule, Cause cause) {
   Finding found{.kind = Finding::Kind::rule, .job = job.tasks().job(), .stage = cause.stage};
   found.rule = &rule;
@@ -28,7 +33,7 @@ Finding finding_of(const RuleJob &job, const Rule &rule, Cause cause) {
   found.tasks = std::move(cause.tasks);
   found.advice = std::move(cause.advice);
   found.evidence = std::move(cause.evidence);
-  found.summary = std::move(cause.text) + "; " + saving_text(cause.seconds, job.seconds());
+  found.summary = std::move(cause.text) + "; " + less_time_text(cause.seconds, job.seconds());
   if (job.replay().is_rough())
     found.evidence.push_back("rough: the replay of the recorded tasks takes " + short_text(job.replay().replayed()) +
                              " s, the job took " + short_text(job.seconds()) + " s");
@@ -81,22 +86,29 @@ std::string value_text(const RuleValue &value) {
 }
 
 std::vector<std::string> compared_texts(const ComparedJob &job) {
-  std::string compared, unknown;
+  std::string compared, none, unknown;
+  const auto add = [](std::string &list, const std::string &text) { list += (list.empty() ? "" : ", ") + text; };
   for (const RuleValue &one : job.rules) {
-    std::string &list = std::isnan(one.value) ? unknown : compared;
-    if (!list.empty()) list += ", ";
-    list += std::isnan(one.value) ? one.rule->name : value_text(one);
+    if (std::isnan(one.value))
+      add(unknown, one.rule->name);
+    else if (one.value == 0)
+      add(none, one.rule->name);
+    else
+      add(compared, value_text(one));
   }
   std::vector<std::string> texts;
   if (!compared.empty()) texts.push_back("compared with limits: " + compared);
+  if (!none.empty()) texts.push_back("none: " + none);
   if (!unknown.empty()) texts.push_back("not compared, because nothing reports them: " + unknown);
   texts.push_back("a cause of " + short_text(job.least) + " s of the job or more would be listed (5 % of the " +
                   short_text(job.from_first_task) + " s from its first task to its end, at least 1 s)");
   return texts;
 }
 
-std::string saving_text(double seconds, double of) {
-  return "without this, the job would take up to " + short_text(seconds) + " s (" + percent_text(seconds / of) + ") less time";
+std::string saving_text(const Finding &finding, double job_seconds) {
+  constexpr double kShown = 0.1;  // seconds
+  const bool is_told = finding.rule != nullptr || finding.reason == Reason::skew;
+  return is_told || !(finding.seconds >= kShown) ? "" : less_time_text(finding.seconds, job_seconds);
 }
 
 std::vector<ComparedJob> add_rules(std::vector<Finding> &findings, const JobData &data, const std::vector<Group> &groups,
@@ -118,6 +130,7 @@ std::vector<ComparedJob> add_rules(std::vector<Finding> &findings, const JobData
     for (Finding &finding : find_skew(*job, groups, jobs.groups_of(number))) findings.push_back(std::move(finding));
     ComparedJob &result = compared.emplace_back(ComparedJob{number, job->least(), job->from_first_task(), {}});
     for (const Rule &rule : rules()) {
+      if (*rule.framework != '\0' && rule.framework != job->framework()) continue;
       Measured measured = rule.measured(*job, rule);
       result.rules.push_back({&rule, measured.value});
       if (causes.contains(rule.effect_of)) continue;

@@ -25,8 +25,9 @@ struct ComparedJob {
   std::vector<RuleValue> rules;
 };
 
-// "without this, the job would take up to 18.7 s (26 %) less time". `of`: the length of the job.
-std::string saving_text(double seconds, double of);
+// "without this, the job would take up to 18.7 s (26 %) less time"; "" if the summary has this already, or it is not known.
+// `job_seconds`: the length of the job.
+std::string saving_text(const Finding &finding, double job_seconds);
 // "garbage collection 2.3 % (10 %)", with the limit
 std::string value_text(const RuleValue &value);
 // The compared values, and how large a cause would have been reported.

@@ -109,7 +109,7 @@ Plan without(const RuleJob &job, const std::set<uint32_t> &repeated) {
 
 Measured driver_gaps(const RuleJob &job, const Rule &rule) {
   Measured found;
-  if (!job.is_spark() || is_stream(job)) return found;
+  if (is_stream(job)) return found;
   std::vector<Gap> gaps = gaps_of(job);
   double sum = 0;
   for (const Gap &gap : gaps) sum += gap.seconds();

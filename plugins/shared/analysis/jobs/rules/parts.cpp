@@ -123,7 +123,7 @@ std::optional<int64_t> merge_of_spills(const RuleJob &job, uint32_t task) {
 
 std::optional<int64_t> delay_of(const RuleJob &job, uint32_t task) {
   const Counts &counts = job.of(task).counts;
-  if (!job.is_spark() || !counts.has(Count::run_ns) || job.is_first_of_stage(task)) return std::nullopt;
+  if (!counts.has(Count::run_ns) || job.is_first_of_stage(task)) return std::nullopt;
   return job.time(task) - counts.of(Count::run_ns) - counts.or_zero(Count::deserialize_ns) - counts.or_zero(Count::serialize_ns) -
          job.phase_time(task, "result-fetch");
 }
@@ -196,14 +196,10 @@ Measured python_workers(const RuleJob &job, const Rule &rule) {
         cause.evidence.push_back(
             "of " + short_text(seconds_of(sum_of(job, stages, Count::run_ns))) + " s run time, this is not CPU time of the JVM (" +
             short_text(seconds_of(sum_of(job, stages, Count::cpu_ns))) + " s), garbage collection, fetch or write");
-        const StageSpan *stage = job.span_of(stages.front().stage);
-        if (stage != nullptr && stage->is_sql) {
-          const char *key = "spark.sql.execution.pythonUDF.arrow.enabled";
-          cause.advice.push_back({.setting = key, .now = job.setting(key).value_or(""), .proposed = "true"});
-          cause.advice.push_back({.action = "replace Python functions by built-in functions"});
-        } else {
-          cause.advice.push_back({.action = "replace functions on RDDs by built-in functions on DataFrames"});
-        }
+        const char *key = "spark.sql.execution.pythonUDF.arrow.enabled";
+        // The default depends on the version of Spark.
+        if (job.setting(key) == "false") cause.advice.push_back({.setting = key, .now = "false", .proposed = "true"});
+        cause.advice.push_back({.action = "replace Python functions by built-in functions, which run in the JVM"});
       });
 }
 

@@ -32,8 +32,9 @@ struct Measured {
 
 struct Rule {
   const char *name;
-  const char *measure;  // of the value: "share of the tasks' time"
-  const char *unit;     // "%": the value is a share
+  const char *framework;  // whose jobs it compares; "": of all
+  const char *measure;    // of the value: "share of the tasks' time"
+  const char *unit;       // "%": the value is a share
   double limit;
   const char *source;  // of the limit
   Measured (*measured)(const RuleJob &job, const Rule &rule);

@@ -17,7 +17,6 @@ constexpr double kMinSeconds = 1;  // shorter effects differ from run to run
 
 RuleJob::RuleJob(JobTasks tasks, double seconds) : tasks_(std::move(tasks)), slots_(tasks_), seconds_(seconds) {
   const Job &job = data().jobs[tasks_.job()];
-  is_spark_ = data().name(job.framework) == "spark";
   const auto setting = data().settings.lower_bound(std::pair(tasks_.job(), std::string()));
   has_settings_ = setting != data().settings.end() && setting->first.first == tasks_.job();
   for (const auto &[executor, count] : slots_.counts()) slot_count_ += count;

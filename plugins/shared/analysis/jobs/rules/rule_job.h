@@ -33,7 +33,8 @@ class RuleJob {
   const Task &of(uint32_t task) const { return tasks_.of(task); }
   int64_t time(uint32_t task) const { return tasks_.end(task) - tasks_.begin(task); }
   int64_t phase_time(uint32_t task, std::string_view phase) const;  // 0 without such a phase
-  bool is_spark() const { return is_spark_; }
+  const std::string &framework() const { return data().name(data().jobs[tasks_.job()].framework); }
+  bool is_spark() const { return framework() == "spark"; }
   const std::vector<StageTasks> &stages() const { return stages_; }
   const StageSpan *span_of(uint32_t stage) const;  // nullptr: the framework does not report it
   // Started on a slot that had no task: the time contains the start of the program, such as the loading of classes.
@@ -64,7 +65,7 @@ class RuleJob {
   const JobTasks tasks_;
   const Slots slots_;
   const double seconds_;
-  bool is_spark_ = false, has_settings_ = false;
+  bool has_settings_ = false;
   size_t slot_count_ = 0;
   int64_t end_ns_ = 0;
   std::vector<StageTasks> stages_;

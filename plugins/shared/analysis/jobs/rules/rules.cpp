@@ -13,22 +13,22 @@ constexpr const char *kOwn = "Atalaya";
 constexpr const char *kShare = "share of the tasks' time";
 
 constexpr Rule kRules[] = {
-    {"garbage collection", kShare, "%", 0.1, "the web page of Spark marks executors above 10 %; Dr. Elephant: moderate from 10 %",
-     garbage_collection},
-    {"spill", kShare, "%", 0.05, kOwn, spill},
-    {"too few partitions", "share of the slots without a task of the stage", "%", 0.5, "DataFlint: idle cores above 50 %",
+    {"garbage collection", "", kShare, "%", 0.1,
+     "the web page of Spark marks executors above 10 %; Dr. Elephant: moderate from 10 %", garbage_collection},
+    {"spill", "", kShare, "%", 0.05, kOwn, spill},
+    {"too few partitions", "spark", "share of the slots without a task of the stage", "%", 0.5, "DataFlint: idle cores above 50 %",
      few_partitions},
-    {"small tasks", "run time of a task", "ms", 200, "tuning guide of Spark: tasks as short as 200 ms are efficient",
+    {"small tasks", "spark", "run time of a task", "ms", 200, "tuning guide of Spark: tasks as short as 200 ms are efficient",
      small_spark_tasks},
-    {"small MapReduce tasks", "CPU time of a task", "ms", 500,
+    {"small MapReduce tasks", "hadoop", "CPU time of a task", "ms", 500,
      "Hadoop: The Definitive Guide: the start of a task's JVM takes about a second", small_mapreduce_tasks},
-    {"driver alone", "share of the time from the first task", "%", 0.2, kOwn, driver_gaps},
-    {"scheduler delay", kShare, "%", 0.25, kOwn, scheduler_delay, Rule::EffectOf::small_tasks},
-    {"Python workers", kShare, "%", 0.5, kOwn, python_workers},
-    {"deserialization", kShare, "%", 0.25, kOwn, deserialization, Rule::EffectOf::small_tasks},
-    {"results", kShare, "%", 0.25, kOwn, results, Rule::EffectOf::small_tasks},
-    {"shuffle fetch wait", kShare, "%", 0.25, kOwn, fetch_wait},
-    {"repeated work", "share of the attempts' time", "%", 0.05, kOwn, repetition, Rule::EffectOf::failing_node},
+    {"driver alone", "spark", "share of the time from the first task", "%", 0.2, kOwn, driver_gaps},
+    {"scheduler delay", "spark", kShare, "%", 0.4, kOwn, scheduler_delay, Rule::EffectOf::small_tasks},
+    {"Python workers", "spark", kShare, "%", 0.5, kOwn, python_workers},
+    {"deserialization", "spark", kShare, "%", 0.25, kOwn, deserialization, Rule::EffectOf::small_tasks},
+    {"results", "spark", kShare, "%", 0.25, kOwn, results, Rule::EffectOf::small_tasks},
+    {"shuffle fetch wait", "spark", kShare, "%", 0.25, kOwn, fetch_wait},
+    {"repeated work", "", "share of the attempts' time", "%", 0.05, kOwn, repetition, Rule::EffectOf::failing_node},
 };
 
 }  // namespace

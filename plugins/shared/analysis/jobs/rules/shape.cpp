@@ -98,9 +98,17 @@ std::vector<int64_t> divided(const RuleJob &job, const StageTasks &stage, size_t
   return pieces;
 }
 
+// Frameworks do not divide so little data either: the default of spark.sql.adaptive.coalescePartitions.minPartitionSize.
+bool is_too_little(const RuleJob &job, const StageTasks &stage) {
+  constexpr int64_t kMinBytes = 1 << 20;
+  const int64_t bytes = total(job, stage.tasks, Count::shuffled_bytes) + total(job, stage.tasks, Count::remote_shuffled) +
+                        total(job, stage.tasks, Count::input_bytes);
+  return bytes > 0 && bytes < kMinBytes;
+}
+
 void add_few(const RuleJob &job, const StageTasks &stage, size_t slots, Measured &found) {
   const double slot_seconds = static_cast<double>(interval_of(job, stage).length()) / 1e9;
-  if (slot_seconds < job.least()) return;
+  if (slot_seconds < job.least() || is_too_little(job, stage)) return;
   const double seconds = saved(job, stage.stage, divided(job, stage, slots), slots);
   if (seconds < job.least()) return;
   const size_t count = stage.tasks.size();
@@ -165,7 +173,6 @@ Measured small_tasks(const RuleJob &job, const Rule &rule, Count work) {
 
 Measured few_partitions(const RuleJob &job, const Rule &rule) {
   Measured found;
-  if (!job.is_spark()) return found;
   for (const StageTasks &stage : job.stages()) {
     const Interval time = interval_of(job, stage);
     const size_t slots = job.slots_in(time.begin_ns, time.end_ns);
@@ -179,11 +186,11 @@ Measured few_partitions(const RuleJob &job, const Rule &rule) {
 }
 
 Measured small_spark_tasks(const RuleJob &job, const Rule &rule) {
-  return job.is_spark() ? small_tasks(job, rule, Count::run_ns) : Measured();
+  return small_tasks(job, rule, Count::run_ns);
 }
 
 Measured small_mapreduce_tasks(const RuleJob &job, const Rule &rule) {
-  return job.is_spark() ? Measured() : small_tasks(job, rule, Count::cpu_ns);
+  return small_tasks(job, rule, Count::cpu_ns);
 }
 
 }  // namespace atalaya::jobs
