@@ -28,7 +28,7 @@ class Agent:
         self.file = os.path.join(folder, "pipeline.lua")
         self.socket = os.path.join(folder, "status.sock")
         self.write(lua)
-        env = dict(os.environ, STATE_DIRECTORY=folder, RUNTIME_DIRECTORY=folder, **(environment or {}))
+        env = {**os.environ, "STATE_DIRECTORY": folder, "RUNTIME_DIRECTORY": folder, **(environment or {})}
         self.user = {"user": user, "group": user, "extra_groups": []} if user else {}
         self.lines = []
         self.changed = threading.Condition()

@@ -285,7 +285,7 @@ class Faults(AgentCase):
         a.pipeline "all" {{ every = "200ms", a.source.proc {{ processes = false }},
           a.translate.alerts {{ rules = {{ {{ name = "r", metric = "sys.mem.free", above = 0 }} }} }},
           a.sink.file {{ path = "{self.path("state/out.jsonl")}" }},
-          a.sink.sqlite {{ path = "{self.path("state/new/deep/atalaya.db")}" }},
+          a.sink.sqlite {{ path = "{self.path("state/atalaya.db")}" }},
           a.sink.file {{ path = "{self.path("state/spooled.jsonl")}", spool = {{ dir = "{self.path("state/spools/one")}", min_free = "0 B" }} }} }}
         a.pipeline "recorded" {{ a.from "all", a.filter.recorder {{}}, a.sink.file {{ path = "{self.path("state/recorded.jsonl")}" }} }}""",
                                preexec=lambda: os.umask(0),
@@ -308,7 +308,7 @@ class Faults(AgentCase):
         self.assertEqual(len(children), 300)
         outs = [self.path(f"out{i}.jsonl") for i in range(2)]
         source = 'a.source.proc { backend = "procfs", host = false, cgroups = false }, a.source.counters { groups = { "software" }, processes = { "sleep" }, max_processes = 300 }'
-        files = "\n".join(f'a.pipeline "p{i}" {{ every = "500ms", {source}, a.sink.file {{ path = "{out}" }} }}' for i, out in enumerate(outs))
+        files = "\n".join(f'a.pipeline "p{i}" {{ every = "500ms", {source}, a.sink.file {{ path = "{out}", format = "samples" }} }}' for i, out in enumerate(outs))
         agent = self.run_agent('local a = require "atalaya"\n' + files,
                                preexec=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))).running()
         for i in range(2):

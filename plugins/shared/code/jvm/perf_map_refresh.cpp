@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -28,11 +29,12 @@ void PerfMapRefresh::next_window() {
 // Forgets only ended JVMs: a signalled JVM must not be signalled again. The stacks of a JVM's last window need its map, which is
 // removed a window later.
 void PerfMapRefresh::forget_ended() {
-  std::erase_if(known_, [](auto &entry) {
-    const auto mark = symbols::read_mark(entry.first.first);
-    const bool has_ended = !mark || mark->start_ticks != entry.first.second;
-    return std::exchange(entry.second.has_ended, has_ended) && has_ended;
-  });
+  for (auto entry = known_.begin(); entry != known_.end();) {
+    const auto mark = symbols::read_mark(entry->first.first);
+    const bool has_ended = !mark || mark->start_ticks != entry->first.second;
+    const bool had_ended = std::exchange(entry->second.has_ended, has_ended);
+    entry = has_ended && had_ended ? known_.erase(entry) : std::next(entry);
+  }
 }
 
 // Null: too many JVMs.
