@@ -291,6 +291,18 @@ TEST_CASE("twice a size") {
   CHECK(jobs::doubled("much").empty());
 }
 
+TEST_CASE("the present value of a setting: of the job, the default, or unknown") {
+  const auto advice = [](const std::string &key, const std::string &value) {
+    Application job(2);
+    if (!key.empty()) job.set(key, value);
+    job.stage("0", 0, 8, 10, ran(9.9, {{"span.gc.time", 3000}}));
+    return advice_text(job.analysis().findings.at(0).advice.at(0));
+  };
+  CHECK(advice("spark.executor.memory", "2g") == "set spark.executor.memory to 4g (now 2g)");
+  CHECK(advice("spark.serializer", "x") == "set spark.executor.memory to 2g (now 1g, the default)");
+  CHECK(advice("", "") == "raise spark.executor.memory");
+}
+
 TEST_CASE("healthy applications have no finding, whatever the chance") {
   for (unsigned seed = 0; seed < 100; ++seed) {
     std::mt19937 dice(seed);

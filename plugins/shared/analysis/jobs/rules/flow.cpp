@@ -76,9 +76,16 @@ std::pair<std::string, std::string> piece_of(const RuleJob &job, const Task &tas
           std::string(dot == std::string_view::npos ? id : id.substr(dot + 1))};
 }
 
+// Without this, no attempt can be a repetition.
+bool has_broken(const RuleJob &job) {
+  const std::vector<uint32_t> &order = job.tasks().order();
+  return std::any_of(order.begin(), order.end(), [&](uint32_t i) { return !job.of(i).has_ended_well(); });
+}
+
 // Attempts that failed, and those that had succeeded once before.
 std::set<uint32_t> repeated_attempts(const RuleJob &job) {
   std::set<uint32_t> repeated;
+  if (!has_broken(job)) return repeated;
   std::set<std::pair<std::string, std::string>> done;
   for (const uint32_t i : job.tasks().order()) {
     const Task &task = job.of(i);

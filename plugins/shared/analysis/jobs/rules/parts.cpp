@@ -145,13 +145,13 @@ Measured garbage_collection(const RuleJob &job, const Rule &rule) {
   };
   return measure(job, rule, "garbage collection takes", part, [&](Cause &cause, const std::vector<StagePart> &stages) {
     if (job.is_spark()) {
-      cause.advice.push_back(more_memory(job, "spark.executor.memory", "1g"));
+      cause.advice.push_back(more_executor_memory(job));
       return;
     }
     const std::string &stage = job.data().name(stages.front().stage);
     if (stage != "map" && stage != "reduce") return;
-    cause.advice.push_back(more_memory(job, "mapreduce." + stage + ".memory.mb", "1024"));
-    cause.advice.back().action = "and a larger -Xmx in mapreduce." + stage + ".java.opts";
+    cause.advice.push_back({.action = "double the -Xmx in mapreduce." + stage + ".java.opts, and mapreduce." + stage +
+                                      ".memory.mb if the container is too small for it"});
   });
 }
 
@@ -174,7 +174,7 @@ Measured spill(const RuleJob &job, const Rule &rule) {
     const double bytes = sum_of(job, stages, Count::spilled_bytes), memory = sum_of(job, stages, Count::spilled_memory);
     cause.evidence.push_back("its tasks spilled " + size_text(memory) + " of memory as " + size_text(bytes) +
                              " on disk; shuffle data is written at " + size_text(speed * 1e9) + "/s");
-    cause.advice.push_back(more_memory(job, "spark.executor.memory", "1g"));
+    cause.advice.push_back(more_executor_memory(job));
     cause.advice.push_back(more_partitions(job, stages.front().stage, 2 * stages.front().tasks.size()));
   });
 }
