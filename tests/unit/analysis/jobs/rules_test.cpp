@@ -101,6 +101,15 @@ TEST_CASE("garbage collection: the seconds of the job are those of the longest s
   CHECK(advice_text(found.advice.front()) == "set spark.executor.memory to 1g (now 512m)");
 }
 
+TEST_CASE("a job above the limit: the stages below it count, too") {
+  Application job(2);
+  job.stage("0", 0, 8, 10, ran(9.9, {{"span.gc.time", 900}}));
+  job.stage("1", 0, 4, 10, ran(9.9, {{"span.gc.time", 2000}}));
+  const jobs::Finding found = cause(job.analysis(), "garbage collection");
+  CHECK(found.seconds == doctest::Approx(4 * 0.9 + 2 * 2));
+  CHECK(has(found.summary, "garbage collection takes 13 % of the tasks' time in 2 stages, most in stage 1 (15.2 of 120 s)"));
+}
+
 TEST_CASE("garbage collection below the limit, or in a stage too short to matter, is no finding") {
   Application little(2);
   little.stage("0", 0, 8, 10, ran(9.9, {{"span.gc.time", 900}}));

@@ -52,7 +52,8 @@ std::string places_text(const RuleJob &job, const std::vector<StagePart> &stages
   return std::to_string(stages.size()) + " stages, most in " + first;
 }
 
-// One cause for all stages in which the part's share of the tasks' time reaches the limit. `describe` adds evidence and advice.
+// One cause for the job if the part's share of the tasks' time reaches the limit, or for the stages in which it does. `describe`
+// adds evidence and advice.
 Measured measure(const RuleJob &job, const Rule &rule, const std::string &what, const PartOf &part_of,
                  const std::function<void(Cause &, const std::vector<StagePart> &)> &describe) {
   std::vector<StagePart> parts = stage_parts(job, part_of);
@@ -63,7 +64,9 @@ Measured measure(const RuleJob &job, const Rule &rule, const std::string &what, 
   }
   Measured found;
   if (all.time > 0) found.value = all.share();
-  std::erase_if(parts, [&](const StagePart &one) { return one.share() < rule.limit; });
+  // In a job above the limit all stages count, else those above it.
+  const double least = all.share() >= rule.limit ? 0 : rule.limit;
+  std::erase_if(parts, [&](const StagePart &one) { return one.part == 0 || one.share() < least; });
   std::stable_sort(parts.begin(), parts.end(), [](const StagePart &a, const StagePart &b) { return a.part > b.part; });
   StagePart above;
   for (const StagePart &one : parts) {
