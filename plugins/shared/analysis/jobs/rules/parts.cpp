@@ -6,6 +6,7 @@
 #include <functional>
 #include <utility>
 
+#include "plugins/shared/analysis/jobs/findings/detect.h"
 #include "plugins/shared/analysis/jobs/reasons/resource.h"
 #include "plugins/shared/analysis/jobs/rules/settings.h"
 
@@ -64,9 +65,10 @@ Measured measure(const RuleJob &job, const Rule &rule, const std::string &what, 
   }
   Measured found;
   if (all.time > 0) found.value = all.share();
-  // In a job above the limit all stages count, else those above it.
-  const double least = all.share() >= rule.limit ? 0 : rule.limit;
-  std::erase_if(parts, [&](const StagePart &one) { return one.part == 0 || one.share() < least; });
+  // In a job above the limit all stages with a relevant part count, else those above it.
+  const bool is_above = all.share() >= rule.limit;
+  std::erase_if(parts,
+                [&](const StagePart &one) { return is_above ? one.part < kWorthwhile * all.part : one.share() < rule.limit; });
   std::stable_sort(parts.begin(), parts.end(), [](const StagePart &a, const StagePart &b) { return a.part > b.part; });
   StagePart above;
   for (const StagePart &one : parts) {
