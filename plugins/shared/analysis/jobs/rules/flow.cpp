@@ -53,7 +53,7 @@ std::vector<Gap> gaps_of(const RuleJob &job) {
 // The stages of a stream have the place of its start as their name; between its batches, the driver waits for data.
 bool is_stream(const RuleJob &job) {
   size_t streams = 0, all = 0;
-  for (const StageTasks &one : job.stages()) {
+  for (const RuleStage &one : job.stages()) {
     const StageSpan *stage = job.span_of(one.stage);
     if (stage == nullptr) continue;
     ++all;

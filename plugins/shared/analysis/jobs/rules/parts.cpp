@@ -33,7 +33,7 @@ int64_t bounded(const RuleJob &job, uint32_t task, int64_t part) {
 
 std::vector<StagePart> stage_parts(const RuleJob &job, const PartOf &part_of) {
   std::vector<StagePart> parts;
-  for (const StageTasks &stage : job.stages()) {
+  for (const RuleStage &stage : job.stages()) {
     StagePart one{.stage = stage.stage};
     for (const uint32_t task : stage.tasks) {
       const std::optional<int64_t> part = part_of(task);

@@ -11,7 +11,7 @@ namespace {
 
 bool reads_shuffle(const RuleJob &job, uint32_t stage) {
   const auto tasks =
-      std::find_if(job.stages().begin(), job.stages().end(), [&](const StageTasks &one) { return one.stage == stage; });
+      std::find_if(job.stages().begin(), job.stages().end(), [&](const RuleStage &one) { return one.stage == stage; });
   return tasks != job.stages().end() && std::any_of(tasks->tasks.begin(), tasks->tasks.end(), [&](uint32_t task) {
            const Counts &counts = job.of(task).counts;
            return counts.or_zero(Count::shuffled_bytes) + counts.or_zero(Count::remote_shuffled) > 0;
