@@ -45,6 +45,21 @@ def jars(place, *artefacts):
     return folder
 
 
+JAVA = """#!/bin/sh
+case "$*" in {pattern}) echo $$ >{procs} ;; esac
+exec {java} "$@"
+"""
+
+
+def wrapped_java(folder, pattern, procs):
+    """A JAVA_HOME whose java joins the control group `procs` if its command line matches the pattern."""
+    os.makedirs(folder + "/java/bin")
+    with open(folder + "/java/bin/java", "w") as file:
+        file.write(JAVA.format(java=os.path.realpath(java_home() + "/bin/java"), pattern=pattern, procs=procs))
+    os.chmod(folder + "/java/bin/java", 0o755)
+    return folder + "/java"
+
+
 def free_ports(count):
     """Ports of 127.0.0.1 that nothing listens on now."""
     sockets = [socket.socket() for _ in range(count)]

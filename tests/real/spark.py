@@ -33,13 +33,6 @@ APPLICATIONS = [
 ]
 SMALL = ("pi", "join", "failing")
 
-# The executors run in a control group of their own: the JAVA_HOME of Spark has this program as java.
-JAVA = """#!/bin/sh
-case "$*" in *ExecutorBackend*) echo $$ >{procs} ;; esac
-exec {java} "$@"
-"""
-
-
 def install(version, cache):
     """The folder of this version of pyspark, in a virtual environment below the cache."""
     place = os.path.join(cache, "spark-" + version)
@@ -119,11 +112,7 @@ class Run:
                 group.remove()
 
     def submit(self, home, python, folder, events, group, program, arguments, settings):
-        os.makedirs(folder + "/java/bin")
-        real = os.path.realpath(judge.java_home() + "/bin/java")
-        with open(folder + "/java/bin/java", "w") as file:
-            file.write(JAVA.format(java=real, procs=group.procs if group else "/dev/null"))
-        os.chmod(folder + "/java/bin/java", 0o755)
+        java = judge.wrapped_java(folder, "*ExecutorBackend*", group.procs if group else "/dev/null")
         places = {"examples": home + "/examples/src/main/python", "data": home + "/data"}
         # One plain file, whose end is the end of the application; loopback only.
         settings = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": "file://" + events, "spark.eventLog.rolling.enabled": "false",
@@ -134,7 +123,7 @@ class Run:
         for key, value in settings.items():
             command += ["--conf", f"{key}={value}"]
         command += [os.path.join(HERE, program.format(**places)), *(word.format(**places) for word in arguments)]
-        environment = dict(os.environ, SPARK_HOME=home, JAVA_HOME=folder + "/java", PYSPARK_PYTHON=python, SPARK_LOCAL_IP="127.0.0.1",
+        environment = dict(os.environ, SPARK_HOME=home, JAVA_HOME=java, PYSPARK_PYTHON=python, SPARK_LOCAL_IP="127.0.0.1",
                            SPARK_LOCAL_DIRS=folder + "/local")
         environment.pop("PYTHONPATH", None)
         with open(folder + "/spark.log", "w") as log:
