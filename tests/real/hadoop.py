@@ -43,16 +43,15 @@ APPLICATIONS = [
 ]
 SMALL = ("even",)
 
-# Daemons of the second group connect to those of the first, with pauses of seconds if these are not ready.
-FIRST = {
+DAEMONS = {
     "NameNode": "org.apache.hadoop.hdfs.server.namenode.NameNode",
     "DataNode": "org.apache.hadoop.hdfs.server.datanode.DataNode",
     "ResourceManager": "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager",
-}
-SECOND = {
     "NodeManager": "org.apache.hadoop.yarn.server.nodemanager.NodeManager",
     "JobHistoryServer": "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer",
 }
+# The second ones connect to the first ones, with pauses of seconds if these are not ready.
+FIRST, SECOND = ("NameNode", "DataNode", "ResourceManager"), ("NodeManager", "JobHistoryServer")
 OPENS = [word for package in ("lang", "util", "net", "nio") for word in ("--add-opens", f"java.base/java.{package}=ALL-UNNAMED")]
 
 LOG4J = """log4j.rootLogger=INFO,console
@@ -66,7 +65,9 @@ local common = require "atalaya.common"
 local store = a.sink.sqlite {{}}
 common.host {{ every = "{window}s", store }}
 common.processes {{ every = "{window}s", store }}
-a.pipeline "histories" {{ a.source.hadoop {{ path = "auto", root = "{root}", look_every = "1s" }}, store }}
+"""
+# Added when HDFS answers: after an answer that takes long, the source pauses for twenty times as long.
+HISTORIES = """a.pipeline "histories" {{ a.source.hadoop {{ path = "auto", root = "{root}", look_every = "1s" }}, store }}
 """
 
 
@@ -152,20 +153,21 @@ class Cluster:
         return dict(os.environ, JAVA_HOME=self.java, HADOOP_CONF_DIR=self.conf, HADOOP_USER_NAME="root")
 
     def start(self):
-        with open(self.folder + "/format.log", "w") as log:
-            subprocess.run(self.command(FIRST["NameNode"], "-format", "-nonInteractive"), stdout=log, stderr=log, check=True, timeout=120)
+        self.launch("NameNode", self.folder + "/format.log", "-format", "-nonInteractive").wait(120)
         for daemons in FIRST, SECOND:
-            self.start_all(daemons)
+            for name in daemons:
+                self.processes[name] = self.launch(name, f"{self.folder}/{name}.log")
+            wait(self.ready, 300, self.problems, 1)
 
-    def start_all(self, daemons):
-        for name, main in daemons.items():
+    def launch(self, name, log, *words):
+        """Starts the program of a daemon in the daemon's control group."""
+        if name not in self.groups:
             with contextlib.suppress(OSError):
                 self.groups[name] = ControlGroup(f"atalaya-real-{os.getpid()}-{name}")
-            group = self.groups.get(name)
-            with open(f"{self.folder}/{name}.log", "w") as log:
-                self.processes[name] = subprocess.Popen(self.command(main), stdout=log, stderr=log, env=self.environment(),
-                                                        cwd=self.folder, preexec_fn=group.enter if group else None)
-        wait(self.ready, 300, self.problems, 1)
+        group = self.groups.get(name)
+        with open(log, "w") as file:
+            return subprocess.Popen(self.command(DAEMONS[name], *words), stdout=file, stderr=file, env=self.environment(),
+                                    cwd=self.folder, preexec_fn=group.enter if group else None)
 
     def ready(self):
         """Whether each of the processes serves the others."""
@@ -245,11 +247,15 @@ class Run:
         with tempfile.TemporaryDirectory(prefix="atalaya-real-") as folder:
             cluster = Cluster(folder, lib)
             os.mkdir(folder + "/agent")
-            self.agent = Agent(folder + "/agent", PIPELINE.format(window=self.window, root=cluster.root))
+            pipeline = PIPELINE.format(window=self.window)
+            self.agent = Agent(folder + "/agent", pipeline)
             try:
                 self.agent.running()
                 judge.store_of(self.agent)
                 cluster.start()
+                self.agent.write(pipeline + HISTORIES.format(root=cluster.root))
+                self.agent.reload()
+                self.agent.wait_line("reloaded")
                 for name, *parts in APPLICATIONS:
                     if name in names:
                         self.try_one(cluster, name, *parts)

@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -153,7 +154,6 @@ class Run:
         self.agent = None
         try:
             self.happen("start agent", broker, folder)
-            judge.store_of(self.agent)
             broker.create()
             for event in events:
                 self.happen(event, broker, folder)
@@ -174,12 +174,15 @@ class Run:
             assert self.agent.stop() == 0, self.agent.errors()
         elif event == "start agent":
             self.agent = Agent(folder, pipeline(broker.port, folder, f"{self.window}s")).running()
+            judge.store_of(self.agent)
+            judge.wait_for_windows(self.agent, self.window, 1)  # CPU time counts from the first one
 
     def compare(self, name, events, broker, folder):
         if broker.group:
-            used = broker.group.seconds()
+            broker.process.send_signal(signal.SIGSTOP)  # both figures are of the same time
             judge.wait_for_windows(self.agent, self.window, 1)
-            self.rows.near(name, judge.CPU, judge.reported_seconds(self.agent, "process", "Kafka"), used)
+            self.rows.near(name, judge.CPU, judge.reported_seconds(self.agent, "process", "Kafka"), broker.group.seconds())
+            broker.process.send_signal(signal.SIGCONT)
         # No further windows, so that the queues become empty.
         self.agent.write(pipeline(broker.port, folder, "24h"))
         self.agent.reload()
