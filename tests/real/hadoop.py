@@ -7,9 +7,11 @@ import glob
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
+import urllib.parse
 import urllib.request
 
 sys.dont_write_bytecode = True
@@ -28,20 +30,22 @@ PLANTED = "PlantedJobs"
 JSON = "-Dmapreduce.jobhistory.jhist.format=json"
 APPLICATIONS = [
     ("text", "org.apache.hadoop.RandomTextWriterJob", [
-        "-Dmapreduce.randomtextwriter.bytespermap=30000000", "-Dmapreduce.randomtextwriter.totalbytes=120000000", "/text"], CALM),
-    ("words", "org.apache.hadoop.mapred.WordCount", [JSON, "-m", "4", "-r", "2", "/text", "/words"], CALM),
-    ("dfsio", "org.apache.hadoop.fs.TestDFSIO", ["-write", "-nrFiles", "4", "-size", "64MB"], CALM),
-    ("even", PLANTED, ["-Dmapreduce.job.reduces=2", "even", "4", "30000", "/even"], CALM),
-    ("failing", PLANTED, ["-Dmapreduce.map.maxattempts=2", "failing", "4", "20000", "/failing"], r"planted error"),
-    ("slow-map", PLANTED, ["-Dmapreduce.job.reduces=1", "slow-map", "6", "15000", "/slow-map"], r"slow|longer|times"),
-    ("skew", PLANTED, ["-Dmapreduce.job.reduces=3", "skew", "4", "40000", "/skew"], r"skew|hot key|more (bytes|data|records)"),
-    ("tiny", PLANTED, ["-Dmapreduce.job.reduces=1", "tiny", "24", "100", "/tiny"], r"tiny|small|many tasks|start"),
+        "-Dmapreduce.randomtextwriter.bytespermap=20000000", "-Dmapreduce.randomtextwriter.totalbytes=40000000", "/text"], CALM),
+    ("words", "org.apache.hadoop.mapred.WordCount", [JSON, "-m", "2", "-r", "1", "/text", "/words"], CALM),
+    ("dfsio", "org.apache.hadoop.fs.TestDFSIO", ["-write", "-nrFiles", "2", "-size", "64MB"], CALM),
+    ("even", PLANTED, ["-Dmapreduce.job.reduces=2", "even", "4", "20000", "/even"], CALM),
+    ("failing", PLANTED, ["-Dmapreduce.map.maxattempts=2", "failing", "4", "10000", "/failing"], r"planted error"),
+    ("slow-map", PLANTED, ["-Dmapreduce.job.reduces=1", "slow-map", "6", "10000", "/slow-map"], r"slow|longer|times"),
+    ("skew", PLANTED, ["-Dmapreduce.job.reduces=3", "skew", "4", "30000", "/skew"], r"skew|hot key|more (bytes|data|records)"),
+    ("tiny", PLANTED, ["-Dmapreduce.job.reduces=1", "tiny", "12", "100", "/tiny"], r"tiny|small|many tasks|start"),
     ("spill", PLANTED, ["-Dmapreduce.task.io.sort.mb=1", "-Dmapreduce.task.io.sort.factor=2", "-Dmapreduce.job.reduces=1", "spill", "2",
-                        "60000", "/spill"], r"spill|io\.sort\.mb"),
-    ("gc", PLANTED, ["-Dmapreduce.map.java.opts=-Xmx96m -XX:+UseSerialGC", "-Dmapreduce.task.io.sort.mb=8", "gc", "4", "20000", "/gc"],
+                        "50000", "/spill"], r"spill|io\.sort\.mb"),
+    ("gc", PLANTED, ["-Dmapreduce.map.java.opts=-Xmx96m -XX:+UseSerialGC", "-Dmapreduce.task.io.sort.mb=8", "gc", "4", "15000", "/gc"],
      r"garbage collection"),
 ]
 SMALL = ("even",)
+BY_JOB, RUNNING = "the same by job", "while it runs"
+COLUMNS = (judge.COUNTS, judge.SUMS, judge.CPU, BY_JOB, RUNNING, judge.FINDING)
 
 DAEMONS = {
     "NameNode": "org.apache.hadoop.hdfs.server.namenode.NameNode",
@@ -153,21 +157,21 @@ class Cluster:
         return dict(os.environ, JAVA_HOME=self.java, HADOOP_CONF_DIR=self.conf, HADOOP_USER_NAME="root")
 
     def start(self):
-        self.launch("NameNode", self.folder + "/format.log", "-format", "-nonInteractive").wait(120)
-        for daemons in FIRST, SECOND:
-            for name in daemons:
-                self.processes[name] = self.launch(name, f"{self.folder}/{name}.log")
+        with open(self.folder + "/format.log", "w") as log:
+            subprocess.run(self.command(DAEMONS["NameNode"], "-format", "-nonInteractive"), stdout=log, stderr=log, check=True,
+                           timeout=300)
+        for names in FIRST, SECOND:
+            for name in names:
+                self.launch(name)
             wait(self.ready, 300, self.problems, 1)
 
-    def launch(self, name, log, *words):
-        """Starts the program of a daemon in the daemon's control group."""
-        if name not in self.groups:
-            with contextlib.suppress(OSError):
-                self.groups[name] = ControlGroup(f"atalaya-real-{os.getpid()}-{name}")
+    def launch(self, name):
+        with contextlib.suppress(OSError):
+            self.groups[name] = ControlGroup(f"atalaya-real-{os.getpid()}-{name}")
         group = self.groups.get(name)
-        with open(log, "w") as file:
-            return subprocess.Popen(self.command(DAEMONS[name], *words), stdout=file, stderr=file, env=self.environment(),
-                                    cwd=self.folder, preexec_fn=group.enter if group else None)
+        with open(f"{self.folder}/{name}.log", "w") as log:
+            self.processes[name] = subprocess.Popen(self.command(DAEMONS[name]), stdout=log, stderr=log, env=self.environment(),
+                                                    cwd=self.folder, preexec_fn=group.enter if group else None)
 
     def ready(self):
         """Whether each of the processes serves the others."""
@@ -188,6 +192,12 @@ class Cluster:
                 lines += [name, *log.read().splitlines()[-5:]]
         return "\n".join(lines)
 
+    def moved_histories(self, job):
+        try:
+            return self.histories(job)
+        except OSError:  # the JobHistoryServer moves files now
+            return []
+
     def histories(self, job, folder=STAGING + "/history"):
         """Paths in HDFS of the job's history, when the JobHistoryServer has moved it."""
         found = []
@@ -201,7 +211,7 @@ class Cluster:
 
     def fetch(self, path, target):
         with open(target, "wb") as file:
-            file.write(request(f"{self.web}/webhdfs/v1{path}?op=OPEN"))
+            file.write(request(f"{self.web}/webhdfs/v1{urllib.parse.quote(path)}?op=OPEN"))  # names of files contain %2D
 
     def stop(self):
         for process in reversed(self.processes.values()):
@@ -239,7 +249,7 @@ def stored(agent, job):
 class Run:
     def __init__(self, options):
         self.cache, self.window = os.path.abspath(options.cache), options.window
-        self.rows = judge.Rows("Hadoop " + VERSION)
+        self.rows = judge.Rows("Hadoop " + VERSION, COLUMNS)
 
     def all(self, names):
         lib = judge.jars(f"{self.cache}/hadoop-{VERSION}", "org.apache.hadoop:hadoop-minicluster:" + VERSION)
@@ -277,7 +287,7 @@ class Run:
             self.one(cluster, name, group, *parts)
         except (AssertionError, OSError, subprocess.SubprocessError) as error:
             print(error, file=sys.stderr)
-            self.rows.add(name, "counts", "failed", "no complete run")
+            self.rows.add(name, judge.COUNTS, "failed", "no complete run")
         finally:
             if group:
                 group.remove()
@@ -298,48 +308,53 @@ class Run:
         found = re.search(r"Submitted application (application_(\d+_\d+))", text)
         assert found, f"{name} was not submitted:\n{text[-2000:]}"
         job = "job_" + found[2]
-        paths = wait(lambda: cluster.histories(job), 60, lambda: f"{name}: no history of {job}:\n{text[-2000:]}")
+        paths = wait(lambda: cluster.moved_histories(job), 60, lambda: f"{name}: no history of {job}:\n{text[-2000:]}")
         cluster.fetch(paths[0], f"{cluster.folder}/{name}.jhist")
         judge.wait_for_windows(self.agent, self.window, 2)
         with contextlib.suppress(AssertionError):  # if the job never ends in the store, its comparisons fail
             wait(lambda: self.ended(job), 60, str)
         self.compare(name, found[1], job, f"{cluster.folder}/{name}.jhist", group, expected)
         if running is not None:
-            self.rows.add(name, "while it runs", "pass" if running else "short", "spans of the job" if running else "nothing")
+            self.rows.add(name, RUNNING, "pass" if running else "short", "spans of the job" if running else "nothing")
 
     def ended(self, job):
         return any(name == "job" and "span.outcome" in fields for name, _, _, fields in judge.spans_of(self.agent, job))
 
     def seen_while_running(self, client, log):
-        """Whether the store has a span of the job before the client ends, some seconds after the first progress of its maps."""
-        progress = lambda: client.poll() is not None or re.search(r"map [1-9]\d*%", open(log).read())
-        wait(progress, 600, lambda: "no progress in " + log)
-        found = re.search(r"Running job: (job_\d+_\d+)", open(log).read())
-        if not found:
-            return None
-        seen = False
-        while not seen and client.poll() is None:
+        """Whether the store has a span of the job while its maps run; None if that time was too short."""
+        def text():
+            with open(log) as file:
+                return file.read()
+
+        started, ended = r"map [1-9]\d*%", r"map 100%|Job \S+ (completed|failed)"
+        wait(lambda: client.poll() is not None or re.search(started, text()), 600, lambda: "no progress in " + log)
+        found = re.search(r"Running job: (job_\d+_\d+)", text())
+        seen, checks = False, 0
+        while found and not seen and client.poll() is None and not re.search(ended, text()):
             seen = any(True for _ in judge.spans_of(self.agent, found[1]))
+            checks += 1
             with contextlib.suppress(subprocess.TimeoutExpired):
                 client.wait(1)
-        return seen
+        return seen if checks > 5 or seen else None
 
     def compare(self, name, application, job, history, group, expected):
         done = subprocess.run([self.python, HERE + "/jhist.py", history], capture_output=True, text=True, check=True)
         oracle = json.loads(done.stdout)
         counts, sums = stored(self.agent, job)
-        self.rows.same(name, "counts", counts, oracle["counts"])
-        self.rows.same(name, "sums", sums, oracle["sums"])
+        self.rows.same(name, judge.COUNTS, counts, oracle["counts"])
+        self.rows.same(name, judge.SUMS, sums, oracle["sums"])
         if group:
-            self.rows.near(name, judge.CPU, judge.reported_seconds(self.agent, "application", application), group.seconds())
-            self.rows.near(name, "the same by job", judge.reported_seconds(self.agent, "job", application), group.seconds())
+            self.rows.near(name, judge.CPU, judge.reported_seconds(self.agent, "application", [application]), group.seconds())
+            self.rows.near(name, BY_JOB, judge.reported_seconds(self.agent, "job", [application]), group.seconds())
         self.rows.found(name, self.agent, job, expected, oracle["planted"])
 
     def daemons(self, cluster):
-        """CPU time of the daemons that start no other program."""
-        for name in ("NameNode", "DataNode", "ResourceManager", "JobHistoryServer"):
-            if name in cluster.groups:
-                before = judge.newest_window(self.agent)
-                wait(lambda: judge.newest_window(self.agent) > before, 60, self.agent.errors)
-                used = cluster.groups[name].seconds()
-                self.rows.near("daemon " + name, judge.CPU, judge.reported_seconds(self.agent, "process", name), used)
+        """CPU time of the daemons that start no other program. They stop for a window, so that both figures are of the same time."""
+        names = [name for name in ("NameNode", "DataNode", "ResourceManager", "JobHistoryServer") if name in cluster.groups]
+        for name in names:
+            cluster.processes[name].send_signal(signal.SIGSTOP)
+        judge.wait_for_windows(self.agent, self.window, 1)
+        for name in names:
+            pid = str(cluster.processes[name].pid)
+            self.rows.near("daemon " + name, judge.CPU, judge.reported_seconds(self.agent, "pid", [pid]), cluster.groups[name].seconds())
+            cluster.processes[name].send_signal(signal.SIGCONT)

@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from harness import BINARY
 
 CPU_TOLERANCE = 0.02
-CPU = "CPU, core-s: atalaya, cgroup"
+COUNTS, SUMS, CPU, FINDING = "counts", "sums", "CPU, core-s: atalaya, cgroup", "first finding"
 CALM = r"no bottleneck found"
 
 POM = """<project>
@@ -135,14 +135,14 @@ def spans_of(agent, job):
         yield row["name"], row["duration_ns"], json.loads(row["tags"]), fields
 
 
-def reported_seconds(agent, entity, value):
-    """CPU seconds of the rows `value` in `atalaya report --by ENTITY`; None without one."""
+def reported_seconds(agent, entity, values):
+    """CPU seconds of the rows with one of the values in `atalaya report --by ENTITY`; None without one."""
     text = ask(agent, "report", "--by", entity, "--metric", "proc.cpu.*", "--top", "1000", "--format", "json", "--from", "-2h")
     try:
         rows = json.loads(text)
     except ValueError:
         return None
-    used = [row["sum"] for row in rows if value in row.values() and row["metric"] in ("proc.cpu.user", "proc.cpu.kernel")]
+    used = [row["sum"] for row in rows if row.get(entity) in values and row["metric"] in ("proc.cpu.user", "proc.cpu.kernel")]
     return sum(used) if used else None
 
 
@@ -163,16 +163,14 @@ def wait_for_windows(agent, window, count):
 class Rows:
     """Results of one product: a line for each application, a cell for each comparison."""
 
-    def __init__(self, product):
-        self.product, self.lines, self.columns, self.results = product, {}, ["application"], []
+    def __init__(self, product, columns):
+        self.product, self.columns, self.lines, self.results = product, columns, {}, []
 
     def add(self, application, column, result, *shown):
         """`shown`: figures of atalaya and of the oracle, or a text."""
-        if column not in self.columns:
-            self.columns.append(column)
         self.results.append(result)
         cell = ": ".join(part for part in (result, ", ".join(str(part) for part in shown)) if part).replace("|", "/")
-        self.lines.setdefault(application, {})[column] = cell
+        self.lines.setdefault(f"{self.product}: {application}", {})[column] = cell
         print(f"{self.product}: {application}", column, cell, sep=" | ", flush=True)
 
     def same(self, application, column, ours, oracle):
@@ -192,10 +190,11 @@ class Rows:
         """The first lines of `bottleneck`, against a pattern; `oracle`: size of the planted cause."""
         first = ask(agent, "bottleneck", "--job", job).split("\n\n")[0].strip().splitlines()
         first = " ".join(" / ".join(first[:2]).split())[:160] if first else "nothing"
-        self.add(application, "first finding", *(("pass", first) if re.search(expected, first, re.I) else ("short", first, oracle)))
+        self.add(application, FINDING, *(("pass", first) if re.search(expected, first, re.I) else ("short", first, oracle)))
 
-    def table(self):
-        lines = [self.columns, ["---"] * len(self.columns)]
-        for application, cells in self.lines.items():
-            lines.append([f"{self.product}: {application}", *(cells.get(column, "") for column in self.columns[1:])])
-        return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    def table(self, previous):
+        """Markdown; `previous`: the table before, whose rows of other applications stay."""
+        kept = [line for line in previous.splitlines()[2:] if line.split(" | ")[0].removeprefix("| ") not in self.lines]
+        made = [[name, *(cells.get(column, "") for column in self.columns)] for name, cells in self.lines.items()]
+        head = [["application", *self.columns], ["---"] * (len(self.columns) + 1)]
+        return "\n".join(["| " + " | ".join(line) + " |" for line in head] + kept + ["| " + " | ".join(line) + " |" for line in made])

@@ -29,6 +29,7 @@ APPLICATIONS = [
     ("agent restarted without a broker", ["windows", "kill broker", "windows", "stop agent", "start agent", "start broker", "windows"]),
 ]
 SMALL = ("broker killed twice",)
+COLUMNS = (judge.COUNTS, judge.SUMS, judge.CPU)
 
 SETTINGS = """process.roles=broker,controller
 node.id=1
@@ -46,7 +47,7 @@ class Broker:
     """A broker that is its own controller (KRaft), with the topic atalaya of three partitions."""
 
     def __init__(self, folder, lib):
-        self.folder, self.lib, self.process, self.group = folder, lib, None, None
+        self.folder, self.lib, self.process, self.group, self.pids = folder, lib, None, None, []
         self.port, controller = judge.free_ports(2)
         with open(folder + "/server.properties", "w") as file:
             file.write(SETTINGS.format(port=self.port, controller=controller, folder=folder))
@@ -75,6 +76,8 @@ class Broker:
         start = log.seek(0, os.SEEK_END)
         self.process = subprocess.Popen(self.command("kafka.Kafka", self.folder + "/server.properties"), stdout=log, stderr=log,
                                         preexec_fn=self.group.enter if self.group else None)
+
+        self.pids.append(str(self.process.pid))
 
         def started():
             assert self.process.poll() is None, self.log()
@@ -134,7 +137,7 @@ def sums(lines):
 class Run:
     def __init__(self, options):
         self.cache, self.window = os.path.abspath(options.cache), options.window
-        self.rows = judge.Rows("Kafka " + VERSION)
+        self.rows = judge.Rows("Kafka " + VERSION, COLUMNS)
 
     def all(self, names):
         place = f"{self.cache}/kafka-{VERSION}"
@@ -147,7 +150,7 @@ class Run:
                         self.one(folder, lib, name, events)
                     except (AssertionError, subprocess.SubprocessError) as error:  # the other runs still happen
                         print(error, file=sys.stderr)
-                        self.rows.add(name, "counts", "failed", "no complete run")
+                        self.rows.add(name, judge.COUNTS, "failed", "no complete run")
 
     def one(self, folder, lib, name, events):
         broker = Broker(folder, lib)
@@ -181,7 +184,7 @@ class Run:
         if broker.group:
             broker.process.send_signal(signal.SIGSTOP)  # both figures are of the same time
             judge.wait_for_windows(self.agent, self.window, 1)
-            self.rows.near(name, judge.CPU, judge.reported_seconds(self.agent, "process", "Kafka"), broker.group.seconds())
+            self.rows.near(name, judge.CPU, judge.reported_seconds(self.agent, "pid", broker.pids), broker.group.seconds())
             broker.process.send_signal(signal.SIGCONT)
         # No further windows, so that the queues become empty.
         self.agent.write(pipeline(broker.port, folder, "24h"))
@@ -198,5 +201,5 @@ class Run:
         oracle = {"points": written.total(), "lost": 0, "repeated": 0, "dropped": 0}
         if "stop agent" not in events:  # which starts a new ledger
             ours["messages"], oracle["messages"] = sum(row["out"] for row in sinks), messages
-        self.rows.same(name, "counts", ours, oracle)
-        self.rows.same(name, "sums", sums(topic), sums(written))
+        self.rows.same(name, judge.COUNTS, ours, oracle)
+        self.rows.same(name, judge.SUMS, sums(topic), sums(written))

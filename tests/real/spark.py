@@ -32,6 +32,7 @@ APPLICATIONS = [
     ("one-partition", "spark_jobs.py", ["one-partition", "300000"], {}, r"partition|slots|at a time|parallel"),
 ]
 SMALL = ("pi", "join", "failing")
+COLUMNS = (judge.COUNTS, judge.SUMS, judge.CPU, judge.FINDING)
 
 def install(version, cache):
     """The folder of this version of pyspark, in a virtual environment below the cache."""
@@ -76,7 +77,7 @@ class Run:
     def __init__(self, options):
         self.version = VERSIONS[options.release]
         self.cache, self.window = os.path.abspath(options.cache), options.window
-        self.rows = judge.Rows("Spark " + self.version)
+        self.rows = judge.Rows("Spark " + self.version, COLUMNS)
 
     def all(self, names):
         home, python = install(self.version, self.cache)
@@ -88,7 +89,7 @@ class Run:
                         self.one(home, python, os.path.join(folder, name), name, *parts)
                     except (AssertionError, subprocess.TimeoutExpired) as error:  # the other applications still run
                         print(error, file=sys.stderr)
-                        self.rows.add(name, "counts", "failed", "no complete run")
+                        self.rows.add(name, judge.COUNTS, "failed", "no complete run")
 
     def one(self, home, python, folder, name, program, arguments, settings, expected):
         events = os.path.join(folder, "events")
@@ -132,8 +133,8 @@ class Run:
     def compare(self, agent, name, log, group, expected):
         application, facts, sums, planted = event_log.read(log)
         our_facts, our_sums = stored(agent, application)
-        self.rows.same(name, "counts", our_facts, {key: facts[key] for key in our_facts})
-        self.rows.same(name, "sums", our_sums, sums)
+        self.rows.same(name, judge.COUNTS, our_facts, {key: facts[key] for key in our_facts})
+        self.rows.same(name, judge.SUMS, our_sums, sums)
         if group:
-            self.rows.near(name, judge.CPU, judge.reported_seconds(agent, "application", application), group.seconds())
+            self.rows.near(name, judge.CPU, judge.reported_seconds(agent, "application", [application]), group.seconds())
         self.rows.found(name, agent, application, expected, planted.get(name, "nothing wrong"))
