@@ -17,12 +17,15 @@ PAGE = "docs/reference/compatibility.md"
 PRODUCTS = {"spark": spark, "hadoop": hadoop, "kafka": kafka}
 
 
-def write_page(part, rows, partial):
+def write_page(command, rows, partial):
+    """Replaces the table of this command; of a partial run, only its rows."""
     with open(PAGE) as file:
         text = file.read()
-    begin, end = f"<!-- generated: ./dev real {part} -->\n", "\n<!-- end -->"
+    begin, end = f"<!-- generated: ./dev real {command} -->\n", "\n<!-- end -->"
     found = re.search(re.escape(begin) + "(.*?)" + re.escape(end), text, flags=re.S)
-    assert found, f"{PAGE}: no block of {part}"
+    if not found:
+        print(f"{PAGE} has no table of ./dev real {command}")
+        return
     with open(PAGE, "w") as file:
         file.write(text[:found.start(1)] + rows.table(found[1] if partial else "") + text[found.end(1):])
 
@@ -47,6 +50,8 @@ def main():
         print("takes minutes and a download: ./dev test --full")
         return 77
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # ends the daemons, too
+    changed = "".join(f" --{name} {getattr(options, name)}" for name in ("release", "window")
+                      if getattr(options, name) != parser.get_default(name))
     results = []
     for part, module in PRODUCTS.items():
         if options.product in (part, "all"):
@@ -58,7 +63,7 @@ def main():
             finally:  # an interrupted run has the rows of the applications that it ran
                 results += run.rows.results
                 if not options.small:
-                    write_page(part, run.rows, partial)
+                    write_page(part + changed, run.rows, partial)
     print(f"{results.count('pass')} of {len(results)} pass; counts or sums differ: {results.count('differs')}")
     return 1 if not results or {"differs", "failed"} & set(results) else 0
 
