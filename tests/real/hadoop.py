@@ -321,7 +321,7 @@ class Run:
         return any(name == "job" and "span.outcome" in fields for name, _, _, fields in judge.spans_of(self.agent, job))
 
     def seen_while_running(self, client, log):
-        """Whether the store has a span of the job while its maps run; None if that time was too short."""
+        """Whether the store has a span of the open job while its maps run; None if that time was too short."""
         def text():
             with open(log) as file:
                 return file.read()
@@ -331,7 +331,7 @@ class Run:
         found = re.search(r"Running job: (job_\d+_\d+)", text())
         seen, checks = False, 0
         while found and not seen and client.poll() is None and not re.search(ended, text()):
-            seen = any(True for _ in judge.spans_of(self.agent, found[1]))
+            seen = any(True for _ in judge.spans_of(self.agent, found[1])) and not self.ended(found[1])
             checks += 1
             with contextlib.suppress(subprocess.TimeoutExpired):
                 client.wait(1)
