@@ -79,8 +79,10 @@ def read(content):
         elif kind in ("JOB_FINISHED", "JOB_FAILED", "JOB_KILLED", "JOB_ERROR"):
             outcome = {"JOB_FINISHED": "succeeded", "JOB_KILLED": "killed"}.get(kind, "failed")
     counts["job " + outcome] = 1
+    total = lambda name: sums["counter.org.apache.hadoop.mapreduce.TaskCounter." + name]
     planted = (f"longest map {max(durations, default=0) / 1000:.1f} s of a median of {statistics.median(durations or [0]) / 1000:.1f} s; "
-               f"records of the reduces: {', '.join(map(str, records)) or 'none'}")
+               f"records of the reduces: {', '.join(map(str, records)) or 'none'}; spilled: {total('SPILLED_RECORDS')}; "
+               f"GC: {total('GC_TIME_MILLIS') / 1000:.1f} s of {sum(durations) / 1000:.1f} s of maps")
     return {"counts": dict(counts), "sums": dict(sums), "planted": planted}
 
 
