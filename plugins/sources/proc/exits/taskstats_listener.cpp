@@ -17,6 +17,7 @@
 #include <limits>
 #include <string_view>
 
+#include "core/base/files.h"
 #include "core/base/now.h"
 
 namespace atalaya::proc {
@@ -31,6 +32,13 @@ constexpr uint64_t kStartTolerance_ns = 1'000'000'000;
 constexpr int64_t kSecond_ns = 1'000'000'000;
 // The kernel's clock in seconds may lag by a tick.
 constexpr int64_t kSecondsLag_ns = 10'000'000;
+
+procfs::Name name_of_living(int32_t pid) {
+  const core::Result<std::string> comm = core::read_file("/proc/" + std::to_string(pid) + "/comm", 4096);
+  if (!comm.ok()) return {};
+  const std::string_view text = comm.value();
+  return procfs::Name(text.substr(0, text.rfind('\n')));
+}
 
 core::Error unavailable(std::string_view problem, int error, std::string_view advice) {
   return {"taskstats: " + std::string(problem) + ": " + core::error_text(error) + "; " + std::string(advice)};
@@ -252,15 +260,21 @@ uint64_t TaskstatsListener::start_of(const ProcessEnd &end) const {
   return static_cast<uint64_t>(std::max(start_ns, std::min(pass_ns_, last - lived_ns)));
 }
 
-// Finds the names of parents. A parent may have ended too, and may have been in no pass, so the ended processes are searched as
-// well.
+// Finds the names of parents. No pass may have seen a parent yet, in long windows; it may have ended, too. So the ended processes
+// are searched and then /proc. Siblings follow one another, which saves most reads.
 void TaskstatsListener::add_names(const NameOf &name_of) {
+  std::pair<int32_t, procfs::Name> living{0, {}};
   by_pid_.clear();
   for (size_t i = 0; i < ended_.size(); ++i) by_pid_.emplace_back(ended_[i].reading.last.pid, static_cast<uint32_t>(i));
   std::sort(by_pid_.begin(), by_pid_.end());
   for (Ended &ended : ended_) {
     ended.reading.parent = name_of(ended.parent);
+    ended.reading.parent_pid = ended.parent;
     if (ended.reading.parent.text().empty()) ended.reading.parent = name_of_ended(ended.parent);
+    if (ended.reading.parent.text().empty()) {
+      if (living.first != ended.parent) living = {ended.parent, name_of_living(ended.parent)};
+      ended.reading.parent = living.second;
+    }
     if (ended.named) continue;
     if (const procfs::Name known = name_of(ended.reading.last.pid); !known.text().empty()) ended.reading.last.name = known;
   }

@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "core/base/sample/span_end.h"
+#include "plugins/shared/analysis/jobs/model/counts.h"
 #include "plugins/shared/analysis/jobs/model/text_ids.h"
 #include "plugins/shared/store/lookup.h"
 #include "plugins/shared/store/store.h"
 
 namespace atalaya::jobs {
 
-constexpr int64_t kUnknown = -1;  // of bytes, and of the duration of open spans
 constexpr uint32_t kNoJob = std::numeric_limits<uint32_t>::max(), kNoTask = kNoJob;
 
 int64_t sum_of(int64_t a, int64_t b);  // of amounts; the known one if the other is unknown
@@ -50,6 +50,7 @@ struct Task {
   Work work;
   int64_t remote_of = kUnknown;  // the bytes that work.remote is a part of: of the task, or of the phases that report it
   int64_t gc_ms = kUnknown, spills = kUnknown, records = kUnknown;
+  Counts counts;
   const std::string *key = nullptr;
   uint32_t task_begin = 0, attempt_begin = 0;  // in the key
 
@@ -71,6 +72,21 @@ struct Phase {
 struct Part {
   uint32_t task = 0, phase = 0;
   int64_t begin_ns = 0, end_ns = 0;
+};
+
+// A stage as its framework reports it.
+struct StageSpan {
+  uint32_t name = 0;  // readable, such as the place in the program
+  Work work;
+  bool has_python = false;  // its query called Python functions
+  bool is_sql = false;      // its tasks belong to a query
+};
+
+// A process of a job that runs its tasks.
+struct Executor {
+  uint32_t job = 0;  // its index among the jobs
+  uint32_t executor = 0, host = 0, slots = 0;
+  Work work;
 };
 
 // The reason why a job, a stage, an executor or an attempt broke.
@@ -106,11 +122,14 @@ struct JobData {
   std::vector<Phase> phases;  // by task, in order of their start
   std::vector<Part> parts;    // by task, phase, and start; none for phases with one span
   std::vector<Region> regions;
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> slots;  // reported ones, by job and executor
-  std::vector<JobError> errors;                             // in order of time
-  std::unordered_map<std::string, uint32_t> keys;           // of the tasks, which point into it
-  size_t without_identity = 0;                              // spans of tasks and phases without a task
-  size_t reruns = 0, without_end = 0;                       // tasks of an earlier run; tasks without an end in a job that is over
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> slots;                        // reported ones, by job and executor
+  std::vector<Executor> executors;                                                // with reported slots
+  std::map<std::pair<uint32_t, uint32_t>, StageSpan> stages;                      // reported ones, by job and stage
+  std::map<std::pair<uint32_t, std::string>, std::string, std::less<>> settings;  // by job and key
+  std::vector<JobError> errors;                                                   // in order of time
+  std::unordered_map<std::string, uint32_t> keys;                                 // of the tasks, which point into it
+  size_t without_identity = 0;                                                    // spans of tasks and phases without a task
+  size_t reruns = 0, without_end = 0;  // tasks of an earlier run; tasks without an end in a job that is over
 
   std::vector<std::string> idle;   // jobs known only by spans that were open before the range
   size_t regions_without_job = 0;  // attributed to jobs by node and time
@@ -148,6 +167,9 @@ class Collector {
   void add_phase(const store::Span &span);
   void add_region(const store::Span &span);
   void add_executor(const store::Span &span);
+  void add_stage(const store::Span &span);
+  void add_setting(const store::Span &span);
+  void attach_settings();
   void add_error(const store::Span &span);
   void sort_errors();
   void remove_earlier_runs();
@@ -160,9 +182,10 @@ class Collector {
   void complete(Task &task, const Phase *begin, const Phase *end, DataSource &data_source) const;
 
   JobData all_;
-  std::vector<Phase> history_phases_;            // less exact than those of the tasks
-  std::unordered_map<uint32_t, uint32_t> jobs_;  // by text id
-  std::vector<std::string> failed_;              // keys of the tasks of the errors; "" of other errors
+  std::vector<Phase> history_phases_;                                    // less exact than those of the tasks
+  std::unordered_map<uint32_t, uint32_t> jobs_;                          // by text id
+  std::map<std::pair<std::string, std::string>, std::string> settings_;  // by id of the job and key; a job may have no other span
+  std::vector<std::string> failed_;                                      // keys of the tasks of the errors; "" of other errors
   std::string key_;
 };
 
