@@ -57,7 +57,8 @@ def add_phases(kind, start, event, sums):
 def read(content):
     """Counts of attempts and stages; sums of all counters of all attempts, and of the times of the phases; the size of each cause."""
     sums, starts = collections.Counter(), {}
-    counts = collections.Counter({f"{stage} attempts {end}": 0 for stage in ("map", "reduce") for end in ("succeeded", "failed", "killed")})
+    ends = ("succeeded", "failed", "killed")
+    counts = collections.Counter({f"{stage} attempts {end}": 0 for stage in ("map", "reduce") for end in ends})
     durations, records, outcome = [], [], None
     for kind, event in events(content):
         if kind.endswith("_ATTEMPT_STARTED"):

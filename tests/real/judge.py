@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all runs share: programs from Maven Central, control groups, queries of the store, and the rows of results."""
 
-import glob
 import json
 import os
 import re
@@ -33,14 +32,14 @@ def java_home():
 
 
 def jars(place, *artefacts):
-    """The folder below `place` of these artefacts, GROUP:NAME:VERSION, and of all that they need. Maven's settings name the mirror."""
+    """The folder below `place` of these artefacts, GROUP:NAME:VERSION, and of all that they need, by Maven and its settings."""
     folder = os.path.join(os.path.abspath(place), "lib")
     if not os.path.exists(folder + "/complete"):
         os.makedirs(folder, exist_ok=True)
         with open(place + "/pom.xml", "w") as file:
             file.write(POM.format(dependencies="".join(DEPENDENCY.format(*artefact.split(":")) for artefact in artefacts)))
-        subprocess.run(["mvn", "-B", "-q", "-ntp", "-Dstyle.color=never", "-f", place + "/pom.xml", "dependency:copy-dependencies", "-DincludeScope=runtime",
-                        "-DoutputDirectory=" + folder], check=True)
+        subprocess.run(["mvn", "-B", "-q", "-ntp", "-Dstyle.color=never", "-f", place + "/pom.xml", "dependency:copy-dependencies",
+                        "-DincludeScope=runtime", "-DoutputDirectory=" + folder], check=True)
         open(folder + "/complete", "w").close()
     return folder
 

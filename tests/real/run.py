@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """./dev real spark|hadoop|kafka|all [--window SECONDS] [--only NAMES]: real frameworks, judged by oracles that share no code with
-atalaya. Writes the tables of docs/reference/compatibility.md (not with --small; with --only the other rows stay); exit status 1 if a count or a sum differs
-or an application does not run."""
+atalaya. Writes the tables of docs/reference/compatibility.md (not with --small; with --only the other rows stay); exit status 1 if a
+count or a sum differs or an application does not run."""
 
 import argparse
 import os
