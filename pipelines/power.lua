@@ -28,7 +28,7 @@ a.pipeline "energy" {
     end
     return has_energy and s or nil
   end,
-  a.translate.names { tags = { "container", "unit", "job" } },
+  a.translate.names { tags = { "container" } },
   -- Idle processes have one sample per 5 minutes: sums over the store are complete.
   a.filter.value { rest = "5m", ["proc.cpu.energy"] = 0.01 },
   store,

@@ -322,7 +322,7 @@ class Guards(Hub):
         line_with("the previous certificate is still served")
         self.assertEqual(status(first, port), 200)
         os.replace(self.path("new.key"), key)
-        self.assertEqual(self.port_of(line_with("serving on ")), port)
+        self.assertEqual(self.port_of(line_with("the changed certificate")), port)
         self.assertEqual(status(second, port), 200)
 
     def test_slow_clients_are_cut_and_cost_the_others_nothing(self):

@@ -80,7 +80,7 @@ class SeveralFiles(AgentCase):
         single = ("host", "traffic", "power", "containers", "phases", "slow-job")
         together = [("host", name) for name in single[1:]] + [("host", "profile", "traffic"), single]
         for names in [(name,) for name in single] + together:
-            out = self.path("-".join(names) + ".jsonl")
+            out = self.path("-".join(("out", *names)) + ".jsonl")
             sink = f'a.sink.file {{ path = "{out}", format = "samples" }}'
             agent = self.run_files(*(shipped(name, self.EVERY, sink) for name in names)).running()
 
@@ -92,6 +92,8 @@ class SeveralFiles(AgentCase):
             self.assertEqual(agent.stop(), 0, agent.errors())
             found = samples()
             self.assertEqual(set(collections.Counter(sample["time"] for sample in found).values()), {1}, names)
+            self.assertEqual([sample for sample in so_far(out) if "proc.cpu.user" in sample["fields"] and "process" not in sample["tags"]],
+                             [], names)  # sums of processes that the store has
             host = collections.Counter(sample["time"] for sample in so_far(out) if "sys.mem.total" in sample["fields"])
             self.assertEqual(set(host.values()), {1}, names)
 
@@ -177,8 +179,7 @@ class SeveralFiles(AgentCase):
         """Nothing is collected twice by the combinations that the documentation names."""
         together = ("host", "profile", "traffic", "job", "histories", "jvm-profile")
         sets = [names for count in range(2, len(together) + 1) for names in itertools.combinations(together, count)]
-        more = ("power", "containers", "phases", "slow-job")
-        sets += itertools.combinations(("host", "profile", *more), 2)
+        sets += itertools.combinations(("host", "profile", "power", "containers", "phases", "recorder"), 2)
         for names in (*sets, ("host", "network", "traffic"), ("host", "alerts", "traffic"), ("host", "slow-job")):
             done = self.check(*self.shipped(*names))
             self.assertEqual((done.returncode, done.stderr), (0, ""), names)

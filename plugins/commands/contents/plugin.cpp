@@ -60,7 +60,7 @@ class Contents : public Command {
     all.metrics = metrics;
     all.tags = tags;
     all.range = reading.range;
-    query::each_series(all, *reading.store, reading.budget, take);
+    query::each_known_series(all, *reading.store, reading.budget, take);
   }
 
   static std::vector<std::string> patterns_of(std::span<const atalaya_str> arguments) {

@@ -132,7 +132,9 @@ class Serve final : public Command {
         [host = host_](std::string_view text) { host.log(Level::warning, text); });
     server.start(std::move(listener));
     const bool tls = !options_.http.certificate.empty();
-    host_.log(Level::info, "serving on " + name + (tls ? " (TLS)" : "") + page_text(tls ? "https://" : "http://", name));
+    host_.log(Level::info, "serving on " + name +
+                               (tls ? " (TLS" + std::string(renewed_ ? ", the changed certificate)" : ")") : "") +
+                               page_text(tls ? "https://" : "http://", name));
     std::unique_lock lock(mutex_);
     while (!wake_.wait_for(lock, kCheckFiles, [this] { return stopping_; }) && !has_new_certificate()) {
     }
@@ -148,7 +150,7 @@ class Serve final : public Command {
       host_.log(Level::warning, std::string(problem.what()) + "; the previous certificate is still served");
       return false;
     }
-    host_.log(Level::info, "the certificate was changed; it is read again");
+    renewed_ = true;
     return true;
   }
   std::string state_of_tls() const {
@@ -171,6 +173,7 @@ class Serve final : public Command {
   std::condition_variable wake_;
   core::Descriptor stop_{::eventfd(0, EFD_CLOEXEC)};  // ends the loop of MCP messages
   bool mcp_ = false, stopping_ = false;
+  bool renewed_ = false;  // the certificate was read again
 };
 
 }  // namespace

@@ -251,7 +251,7 @@ Answer Api::lookup(const Request &request) {
   std::vector<store::Series> found;
   size_t total = 0;
   query::Budget budget(limits_);
-  query::each_series(wanted, store(), budget, [&](const store::Series &one) {
+  query::each_known_series(wanted, store(), budget, [&](const store::Series &one) {
     if (total++ < most) found.push_back(one);
   });
   core::JsonWriter json;

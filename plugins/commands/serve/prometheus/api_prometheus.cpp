@@ -129,7 +129,7 @@ std::optional<Api::Texts> Api::matched(const Request &request, const AddTexts &a
   for (const std::string &match : matches) {
     query::Query wanted = read_selector(match, known);
     wanted.range = range;
-    query::each_series(wanted, store(), budget, [&](const store::Series &one) {
+    query::each_known_series(wanted, store(), budget, [&](const store::Series &one) {
       add(one, texts);
       if (texts.size() > limits_.series)
         throw query::TooMuch("more than " + std::to_string(limits_.series) + " names match; narrow match[] or the time range");

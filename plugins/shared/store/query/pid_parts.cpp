@@ -48,12 +48,16 @@ void read_in_parts(const Query &query, const Read &read) {
 }
 
 void each_series(const Query &query, store::Store &store, Budget &budget, const std::function<void(const store::Series &)> &take) {
-  const auto read = [&](const Query &some, bool) {
+  read_in_parts(query, [&](const Query &some, bool) {
     for (const store::Series &series : selected(some, store, budget)) take(series);
     budget.check_time();
-  };
+  });
+}
+
+void each_known_series(const Query &query, store::Store &store, Budget &budget,
+                       const std::function<void(const store::Series &)> &take) {
   try {
-    read_in_parts(query, read);
+    each_series(query, store, budget, take);
   } catch (const UnknownMetric &) {
   }
 }

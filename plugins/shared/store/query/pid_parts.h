@@ -15,7 +15,10 @@ namespace atalaya::query {
 // these calls. A part that cannot be divided throws.
 void read_in_parts(const Query &query, const std::function<void(const Query &part, bool is_part)> &read);
 
-// Calls `take` with each selected series, in no order of its own. An unknown metric has none.
+// Calls `take` with each selected series, in no order of its own. Throws as `selected` does.
 void each_series(const Query &query, store::Store &store, Budget &budget, const std::function<void(const store::Series &)> &take);
+// The same, but an unknown metric has no series.
+void each_known_series(const Query &query, store::Store &store, Budget &budget,
+                       const std::function<void(const store::Series &)> &take);
 
 }  // namespace atalaya::query
