@@ -61,8 +61,8 @@ class SinkWorker {
   SinkWorker &operator=(const SinkWorker &) = delete;
   ~SinkWorker();
 
-  Status create();  // the instance
-  Status start();   // the spool, the sink and its threads; the spool's backlog enters the ledger
+  Status create();  // creates the sink's instance
+  Status start();   // starts the spool, the sink and its threads; adds the spool's backlog to the ledger
   const StageDescription &description() const { return description_; }
   const std::string &name() const { return name_; }  // "sink sqlite", unique in the agent
 
@@ -75,7 +75,7 @@ class SinkWorker {
   // Wakes the threads after pushes; call it without the lock.
   void wake() { work_.notify_all(); }
 
-  bool running() const;  // started, and without a stop request
+  bool running() const;  // whether it has started and no stop is requested
 
   // Requests the stop, without waiting. The thread delivers the queue until the deadline (CLOCK_MONOTONIC), with a spool until the
   // sink first fails; then it flushes and stops the sink.
@@ -102,7 +102,7 @@ class SinkWorker {
   void count(const Settlement &settlement, const WriteResult &result, uint64_t samples, LedgerRow &row);
   void settle(const Delivery &delivery, const WriteResult &result);
 
-  // sink_spool.cpp
+  // in sink_spool.cpp
   Status open_spool();
   void restore_row(const SpoolCounts &counts);
   void fill_spool();  // the filler thread
@@ -110,7 +110,7 @@ class SinkWorker {
   Status encode(const Delivery &delivery);
   bool try_put(const Delivery &delivery);
   void count_removed(const Delivery &delivery, std::string_view dropped);
-  void maintain_spool();  // syncs it and drops old records, when they are due
+  void maintain_spool();  // syncs the spool and drops old records, when these are due
   void acknowledge_stored();
   int64_t next_due() const;
   void deliver_spool();
@@ -120,7 +120,7 @@ class SinkWorker {
   LedgerRow &row_of(const std::string &pipeline);
 
   StageDescription description_;
-  int64_t offset_ns_;  // of the send time after a window's end
+  int64_t offset_ns_;  // delay of sending after a window's end
   std::string name_;
   Symbols &symbols_;
   Ledger &ledger_;

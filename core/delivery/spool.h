@@ -70,7 +70,7 @@ class Spool {
   };
   struct Appended {
     Put put = Put::stored;
-    std::string reason;  // of dropped, full and failed
+    std::string reason;  // set for dropped, full and failed
   };
   // Appends a record. The first payload of a segment must be `complete` (FlatEncoder::complete): it has the declarations of all
   // its metrics, so that a segment can be read alone.
@@ -120,7 +120,7 @@ class Spool {
   };
 
   explicit Spool(SpoolLimits limits);
-  // spool_open.cpp
+  // in spool_open.cpp
   Status open_folder();
   Status find_segments();
   Status load();
@@ -133,19 +133,19 @@ class Spool {
   Status lock_folder();
   Status open_state();
 
-  // spool.cpp
+  // in spool.cpp
   Status restore_removed_files();
   bool is_active_in_place() const;
   bool make_room(uint64_t size, SpoolDrops &drops);
   bool disk_is_low(uint64_t size) const;
   Appended refuse(std::string_view pipeline, std::string_view reason, uint32_t samples, SpoolDrops &drops);
   bool fits(uint64_t size) const;
-  int write(std::string_view pipeline, uint32_t samples, std::string_view payload, uint64_t size);  // errno
+  int write(std::string_view pipeline, uint32_t samples, std::string_view payload, uint64_t size);  // returns 0 or errno
   int begin_segment();
   void end_segment();
   void set_reserve(bool exists);
 
-  // spool_take.cpp
+  // in spool_take.cpp
   SegmentReader *reader();
   void read_inherited(SegmentReader &from, const Segment &segment);
   SegmentReader::Found find_next(bool check_body, SpoolDrops &drops);
@@ -162,7 +162,7 @@ class Spool {
 
   SpoolLimits limits_;
   uint64_t segment_bytes_ = 0;
-  Descriptor folder_;  // locked
+  Descriptor folder_;  // the folder, locked by this process
   StateFile state_file_;
 
   mutable std::mutex mutex_;  // guards the members below; locked during a sync only if a segment ends or is removed

@@ -36,7 +36,7 @@ struct SpoolCounts {
 
 struct SpoolState {
   uint64_t id = 0, next_sequence = 1;
-  uint64_t segment = 0, offset = 0;  // of the first record that is not settled; offset 0: the segment's first record
+  uint64_t segment = 0, offset = 0;  // position of the first record that is not settled; offset 0: the segment's first record
   std::vector<SpoolCounts> pipelines;
 
   SpoolCounts &of(std::string_view pipeline);  // created on first use; the reference is valid until the next call

@@ -16,7 +16,7 @@ struct SpoolView {
     uint64_t name = 0, size = 0;
     std::string path;
   };
-  SpoolState state;  // the last stored one
+  SpoolState state;  // the last stored state
   bool has_state = false;
   std::vector<File> segments;  // with undelivered records
 };

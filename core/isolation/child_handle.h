@@ -24,7 +24,7 @@ class ChildHandle {
 
   enum class Event { answered, emitted, gone, late };
   // One call at a time. `begin` starts a call and returns its number. `wait` returns when the call is answered, a batch is
-  // emitted, the child has ended, or the time or that of `end_by` is over.
+  // emitted, the child has ended, or the deadline of the call or of `end_by` is over.
   uint32_t begin(const Call &call);
   Event wait(uint32_t number, int64_t until_ns);
   bool answered(uint32_t number) const { return control().answered.load(std::memory_order_acquire) == number; }
@@ -42,7 +42,7 @@ class ChildHandle {
   int64_t retry_after_ns() const;
   void take_counts(Surroundings &surroundings) const;
   void answer_emit(int32_t code, uint64_t id);
-  void read_base();  // after the first answer
+  void read_base();  // reads the address of the batches' memory in the child; call it after the first answer
   BatchMemory memory() const { return {batches_.data(), batches_.size(), base_}; }
   // Reports the size of a batch. Frees memory that recent batches did not need. Call it between calls.
   void used(size_t bytes);

@@ -41,7 +41,7 @@ class StageRun {
   void call_function(Batch &batch, const std::shared_ptr<Acknowledgement> &ack, Transaction &transaction);
   void warn_if_all_dropped(const Counts &counts);
 
-  std::string pipeline_;  // its name
+  std::string pipeline_;  // the pipeline's name
   StageDescription description_;
   std::shared_ptr<FunctionHost> functions_;
   std::unique_ptr<CountingSurroundings> surroundings_;

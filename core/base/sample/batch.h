@@ -49,7 +49,7 @@ class Batch {
   void append(const atalaya_batch &other);
 
  private:
-  void reset_view();  // to an empty batch
+  void reset_view();  // makes the batch empty
 
   Arena arena_;
   atalaya_batch raw_{};
@@ -79,7 +79,7 @@ class BatchPool : public std::enable_shared_from_this<BatchPool> {
 
   static constexpr size_t kMaxIdle = 16;
   std::mutex mutex_;
-  std::vector<BatchOwner> idle_;  // a stack
+  std::vector<BatchOwner> idle_;  // the batch that was returned last is used first
   size_t min_idle_ = 0;           // smallest size of idle_ since the last free_unneeded
   unsigned returned_ = 0;         // batches since the last free_unneeded
 };

@@ -67,7 +67,7 @@ class Api {
   Host host_;
   const std::vector<std::string> stores_;
   const std::string status_socket_;
-  query::Limits limits_;  // and of the current request: whether its client has left
+  query::Limits limits_;  // also has the flag that is set when the client of the current request has left
   std::unique_ptr<store::Store> store_;
 };
 

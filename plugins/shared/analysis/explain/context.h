@@ -13,11 +13,11 @@ namespace atalaya::explain {
 // A setting or a part of the host whose value at the end of the window is not that of the baseline.
 struct FactChange {
   std::string host, fact, before, after;
-  int64_t time_ns = 0;  // of the change
+  int64_t time_ns = 0;  // time of the change
 };
 std::vector<FactChange> changed_facts(const Side &baseline, const Side &window, Reader &reader);
 
-// Per cent of the CPU samples of the process, with the function as the last frame.
+// A function's share of the CPU samples of a process, in per cent. The function is the last frame of the stack.
 struct FunctionChange {
   std::string name;
   double before = 0, after = 0;

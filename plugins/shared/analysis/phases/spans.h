@@ -28,13 +28,13 @@ struct StoredOccurrence {
   std::string host, process, pid, phase;
   Occurrence of;
 };
-// Nothing: the span is no occurrence of a phase of a process.
+// Nothing if the span is no occurrence of a phase of a process.
 std::optional<StoredOccurrence> occurrence_of(const store::Span &span);
 
 // Reads all definitions. Damaged ones are counted, not fatal.
 struct ReadDefinitions {
   size_t read = 0, refused = 0;
-  std::string refusal;  // of the first one
+  std::string refusal;  // reason of the first damaged definition
 };
 ReadDefinitions read_definitions(store::Store &store, PhaseDatabase &database, std::string_view application = {});
 

@@ -20,10 +20,10 @@ inline constexpr std::array<std::string_view, kResources> kResourceUnits = {"%",
 inline constexpr std::array<std::string_view, kResources> kResourceTexts = {"CPU",         "memory",           "disk reads",
                                                                             "disk writes", "received traffic", "sent traffic"};
 
-// One value each; unknown is not a number.
+// One value per resource; NaN: unknown.
 struct ResourceValues {
   std::array<double, kResources> values;
-  double windows = 1;  // that they are the mean of
+  double windows = 1;  // number of windows of which the values are the mean
   ResourceValues() { values.fill(std::numeric_limits<double>::quiet_NaN()); }
 };
 

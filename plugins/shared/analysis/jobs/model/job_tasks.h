@@ -16,13 +16,13 @@ class JobTasks {
  public:
   JobTasks(const JobData &data, uint32_t job);
 
-  const std::vector<uint32_t> &order() const { return order_; }  // in which they started to work
+  const std::vector<uint32_t> &order() const { return order_; }  // tasks in the order in which they started to work
   const JobData &data() const { return data_; }
   const Task &of(uint32_t task) const { return data_.tasks[task]; }
   bool has(uint32_t task) const { return of(task).job == job_ && of(task).work.duration_ns > 0; }
   int64_t begin(uint32_t task) const { return ends_.begin(of(task)); }
   int64_t end(uint32_t task) const { return of(task).work.end_ns(); }
-  // Of a phase, without the time in which it waited for maps. 0: unknown.
+  // The busy time of a phase, without the time in which it waited for maps. 0: unknown.
   int64_t busy(const Phase &phase) const;
 
  private:
@@ -36,7 +36,7 @@ struct JobStages {
   explicit JobStages(const JobTasks &tasks);
   uint32_t of(const Task &task) const { return numbers.at(task.stage); }
 
-  std::map<uint32_t, uint32_t> numbers;  // by name, in order of their start
+  std::map<uint32_t, uint32_t> numbers;  // number of a stage, in order of start, by its name
   std::vector<int64_t> begins, ends;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Findings that bytes and outcomes show, whatever the speed: tasks with far more data than the others, nodes where attempts fail.
+// Findings from the bytes and outcomes of tasks, independent of speed: tasks with far more data than the others, nodes where
+// attempts fail.
 #pragma once
 
 #include <vector>
@@ -8,10 +9,10 @@
 
 namespace atalaya::jobs {
 
-// Tasks with far more bytes than the others of their stage, which the job waited for. `seconds`: the length of each job.
+// Finds tasks with far more bytes than the others of their stage for which the job waited. `seconds`: length of each job.
 std::vector<Finding> find_skew(const JobData &data, const std::vector<Group> &groups, const std::vector<double> &seconds);
 
-// Nodes on which more attempts fail than chance explains.
+// Finds nodes on which more attempts fail than chance explains.
 std::vector<Finding> find_failing(const JobData &data, const std::vector<Group> &groups);
 
 }  // namespace atalaya::jobs

@@ -26,10 +26,10 @@ struct WhatIf {
   bool is_rough() const;
 };
 
-// Nothing: as for critical_path. `seconds`: the job's length.
+// Nothing in the same cases as critical_path. `seconds`: length of the job.
 std::optional<WhatIf> what_if(const JobData &data, uint32_t job, double seconds);
 
-// The recorded job as a plan. `times`: of the tasks of the job, by index among all tasks.
+// The recorded job as a plan. `times`: durations of the tasks of the job, by index among all tasks.
 Plan plan_of(const JobData &data, uint32_t job, const std::vector<int64_t> &times);
 
 }  // namespace atalaya::jobs
