@@ -14,10 +14,10 @@ using Tags = std::map<std::string, std::string, std::less<>>;
 
 struct Identity {
   std::optional<std::string_view> host, process, pid_text;
-  std::optional<int64_t> pid;  // or pid_text: "7" is the number 7, "007" is a text
-  std::string tags;            // the others: a JSON object with sorted keys
+  std::optional<int64_t> pid;  // the number; pid_text for other texts: "7" is the number 7, "007" is a text
+  std::string tags;            // the other tags: a JSON object with sorted keys
 
-  // Views into `tags`, which outlives the identity. The texts must be valid UTF-8.
+  // Views of `tags`, which must outlive the identity. The texts must be valid UTF-8.
   static Identity of(const Tags &all);
 };
 

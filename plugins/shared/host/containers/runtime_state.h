@@ -56,7 +56,7 @@ class RuntimeState {
   Access read(const StatePath &path, std::string &text, FileMark *seen = nullptr);
   void report(const StatePath &path, std::string_view cause);
 
-  std::string root_;  // "" for "/"
+  std::string root_;  // root folder; "" for "/"
   std::map<std::string, List> lists_;
   Problem problem_;
 };

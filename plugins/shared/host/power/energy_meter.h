@@ -27,10 +27,10 @@ constexpr double kMaxStoppedSeconds = 0.1;
 // One counter of energy.
 struct Zone {
   Domain domain = Domain::package;
-  int32_t package = 0;   // of the platform 0
-  int32_t core = -1;     // of Domain::core: the lowest CPU number of the core
-  std::string name;      // for messages
-  double joules = 1e-6;  // per count
+  int32_t package = 0;   // number of the package; 0 for the platform
+  int32_t core = -1;     // for Domain::core: the lowest CPU number of the core
+  std::string name;      // name in messages
+  double joules = 1e-6;  // joules per count
   uint64_t range = 0;    // the highest count, after which the counter wraps to 0
   double max_watts = kMaxWatts;
 

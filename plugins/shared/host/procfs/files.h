@@ -47,7 +47,8 @@ class KeptFile {
 };
 
 // The following functions remove their result from the start of `text`.
-std::string_view next_word(std::string_view &text);  // between blanks (space, tab, newline); empty at the end
+// returns the word up to the next blank (space, tab, newline); empty at the end
+std::string_view next_word(std::string_view &text);
 // A decimal number after blanks; a blank or the end of the text must follow. For other texts, and numbers out of range, returns
 // false and leaves `text` and `value` unchanged.
 bool next_number(std::string_view &text, uint64_t &value);

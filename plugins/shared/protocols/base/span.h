@@ -39,12 +39,12 @@ struct Span {
   std::string host, framework, job, name, stage, task, attempt, phase, locality, executor, source;
   // "model": the duration was logged, the start is estimated; "coarse": the span combines several phases of the task
   std::string quality;
-  std::string fact, value;  // of a fact
+  std::string fact, value;  // only for a fact
   std::string error;        // first lines of the failure's reason
   std::optional<int64_t> bytes, records, remote_bytes, gc_ms, slots;
   std::optional<Outcome> outcome;
   Counters counters;
-  Position at;  // of its completion
+  Position at;  // position after the line that reports its completion
 };
 using Spans = std::vector<Span>;
 

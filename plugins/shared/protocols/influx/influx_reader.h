@@ -34,7 +34,7 @@ class InfluxReader {
   core::Status add_fields(std::string_view &rest, std::string_view measurement);
 
   Record record_;
-  std::deque<std::string> texts_;  // of the current line, without escapes
+  std::deque<std::string> texts_;  // texts of the current line, without escapes
 };
 
 }  // namespace atalaya::protocols

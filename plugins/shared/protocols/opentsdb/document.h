@@ -30,7 +30,8 @@ struct Document {
   Scalar hostname, stack;                                                             // a stack, with timestamp and value
   Scalar span, start, end;                                                            // a span
   Scalar kind, time, duration, text;                                                  // a complete sample
-  Scalar::Type tags_type = Scalar::Type::absent, fields_type = Scalar::Type::absent;  // valid: `other`
+  // types of the members `tags` and `fields`; only `other` is valid
+  Scalar::Type tags_type = Scalar::Type::absent, fields_type = Scalar::Type::absent;
   std::vector<Member> tags, fields;
 
   void clear();

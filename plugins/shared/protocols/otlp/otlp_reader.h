@@ -23,7 +23,7 @@ namespace atalaya::protocols {
 class OtlpReader {
  public:
   Account read(std::string_view body, const Rules &rules, Taker &taker);
-  // The same as JSON; DocumentReader::kPadding bytes after the body must be readable.
+  // Reads a request in JSON. DocumentReader::kPadding bytes after the body must be readable.
   Account read_json(std::string_view body, const Rules &rules, Taker &taker);
 
   // The message ExportMetricsServiceResponse; "" without a note.
@@ -50,7 +50,7 @@ class OtlpReader {
   Account account_;
   Record record_;
   size_t resource_tags_ = 0;       // number of the record's tags that are of the resource; they are the first ones
-  std::deque<std::string> texts_;  // of the current resource
+  std::deque<std::string> texts_;  // texts of the current resource
   std::map<std::string_view, uint64_t> refusals_, left_out_;  // points of this request, by reason or part
 };
 

@@ -14,7 +14,7 @@ namespace atalaya::store::clickhouse {
 
 class ClickHouseStore final : public Store {
  public:
-  // Connects. Throws Error when there is no store, or one that this program cannot read. No query takes longer than `patience`.
+  // Connects. Throws Error if there is no store, or a store that this program cannot read. No query takes longer than `patience`.
   ClickHouseStore(Location location, std::chrono::nanoseconds patience);
 
   std::string name() const override { return client_.name(); }

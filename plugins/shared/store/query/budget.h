@@ -13,7 +13,7 @@ class Budget {
  public:
   explicit Budget(const Limits &limits);
 
-  // More points are kept in memory; `release` when they are no longer. Throws TooMuch.
+  // Counts points that are kept in memory until `release`. Throws TooMuch.
   void hold(size_t points) {
     held_ += points;
     if (held_ > limits_.points) too_many();
@@ -49,7 +49,7 @@ inline size_t held_by(const Answer &answer) {
   return answer.points.size() + answer.counts.size();
 }
 
-// The end of a message about the number of series: longer intervals do not help.
+// The end of an error about the number of series, which longer intervals do not reduce.
 inline constexpr const char *kAskForFewerSeries =
     "; narrow the query with tags or a shorter time range, or raise --max-points: 20 points allow one series";
 // The end of every other message of TooMuch.

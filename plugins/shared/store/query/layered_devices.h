@@ -11,8 +11,8 @@ namespace atalaya::query {
 
 enum class DeviceKind { disk, interface };
 
-// The devices on top of others, by name and host by host, if the host has another one: the same traffic must count once. Add all
-// devices first.
+// Finds the devices on top of others, by host and name. They are excluded if the host has another device, so that traffic
+// counts once. Add all devices first.
 class LayeredDevices {
  public:
   explicit LayeredDevices(DeviceKind kind) : kind_(kind) {}
@@ -24,7 +24,7 @@ class LayeredDevices {
   bool is_stacked(std::string_view name) const;
 
   DeviceKind kind_;
-  std::set<std::string, std::less<>> hosts_;  // with a device that stands on no other
+  std::set<std::string, std::less<>> hosts_;  // hosts with a device that is not on top of another
 };
 
 }  // namespace atalaya::query

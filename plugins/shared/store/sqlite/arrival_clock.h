@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time of arrivals: a clock of the store, which does not step. Ages are counted by it, so that no wall clock makes data older
-// than it is. It advances with CLOCK_BOOTTIME. The time between two boots does not count: only the wall clock measured it, which
-// may have been wrong.
+// The time of arrivals: a clock of the store, which does not step. Ages are computed with it, so that a wrong wall clock makes
+// no data older. It advances with CLOCK_BOOTTIME. The time between two boots does not count, because only the wall clock
+// measured it.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class ArrivalClock {
   // use.
   ArrivalClock(Database &database, std::string boot, Warn warn);
 
-  // Now. The first call reads the clock of the store, or starts it. Throws Error.
+  // Returns the current arrival time. The first call reads the clock of the store, or starts it. Throws Error.
   int64_t at(const core::ClockReading &now);
 
  private:
@@ -38,7 +38,7 @@ class ArrivalClock {
   Database &database_;
   const std::string boot_;
   const Warn warn_;
-  std::optional<int64_t> ahead_ns_;  // of CLOCK_BOOTTIME
+  std::optional<int64_t> ahead_ns_;  // difference to CLOCK_BOOTTIME
   core::ClockSteps steps_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time for which each value of a series holds.
+// Computes the window in which each value of a series is valid.
 #pragma once
 
 #include <algorithm>
@@ -10,20 +10,20 @@
 
 namespace atalaya::query {
 
-// A value, and the window for which it holds: (time - duration, time].
+// A value, and the window in which it is valid: (time - duration, time].
 struct Held {
   int64_t time_ns = 0, duration_ns = 0;
   double value = 0;
 };
 
-// A sample holds for its window. An instant has none: it holds since the instant before, five minutes at most, unless its series
-// has longer steps. The first instant holds as long as the second one. Next to windows an instant has no length: it is the first
-// reading of a collection that begins, and the time before it was not collected.
+// A sample is valid in its window. An instant has no window: it is valid since the previous instant, maximum five minutes,
+// unless its series has longer steps. The first instant is valid for as long as the second one. Next to windows an instant has
+// no length: it is the first reading of a collection, and the time before it was not collected.
 class Hold {
  public:
   static constexpr int64_t kLongest = store::kLongestHold;
 
-  // Calls take(Held) for what is known now. `duration_ns` 0: an instant.
+  // Calls take(Held) for each value whose window is known now. `duration_ns` 0: an instant.
   template <class Take>
   void add(int64_t time_ns, int64_t duration_ns, double value, Take &&take) {
     const int64_t gap = time_ns - last_ns_;
@@ -73,7 +73,8 @@ class Hold {
   std::optional<Held> first_;
 };
 
-// Rolled points as windows: the first one, which may begin before their step, and the rest. `plain` is the point in their place.
+// Converts rolled points to windows: the first one, which may start before their step, and the rest. `plain` is the point in
+// their place.
 template <class Take>
 void each_held(const store::Summary &summary, const store::Points &plain, bool is_amount, Take &&take) {
   const int64_t between = summary.last_ns - summary.first_ns, together = plain.durations_ns.front();

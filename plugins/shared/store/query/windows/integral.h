@@ -18,22 +18,23 @@ class Integral {
   Integral(const Intervals &intervals, bool amounts, const store::CollectedTime &collected, Budget &budget)
       : intervals_(intervals), amounts_(amounts), collected_(&collected), budget_(budget) {}
 
-  // Windows come in any order, instants in that of time.
+  // Windows may be added in any order, instants in order of time.
   void add(int64_t time_ns, int64_t duration_ns, double value);
   void add(const store::Points &points);
-  // A summary of whole windows in one interval. False: it is not known to be one.
+  // Adds a summary of complete windows in one interval. False if that is not certain.
   bool add(const store::Summary &summary);
 
   const Hold &hold() const { return hold_; }
   size_t size() const { return parts_.size(); }
-  double total() const { return total_; }  // over the range, by ns; of amounts their sum. After `take` with an instant alone
-  // The points are no longer in the budget.
+  // integral over the range, in value x ns; for amounts the sum. It includes a single instant only after `take`.
+  double total() const { return total_; }
+  // Returns the points and releases them from the budget.
   std::vector<Point> take();
 
  private:
   // An interval with windows.
   struct Part {
-    int64_t begin_ns = 0, covered_ns = 0;  // by windows
+    int64_t begin_ns = 0, covered_ns = 0;  // start and length of the time with windows
     double amount = 0;
   };
   void add_held(const Held &held);
@@ -47,7 +48,7 @@ class Integral {
   const store::CollectedTime *collected_;
   Budget &budget_;
   Hold hold_;
-  int64_t interval_ns_ = 0, interval_end_ns_ = 0;  // of the last stretch
+  int64_t interval_ns_ = 0, interval_end_ns_ = 0;  // interval of the last added value
   double total_ = 0;
   std::vector<Part> parts_;  // in order of time
 };

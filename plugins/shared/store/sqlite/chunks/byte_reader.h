@@ -30,7 +30,7 @@ class ByteReader {
     return 0;
   }
   int64_t signed_varint() { return unzigzag(varint()); }
-  // A size or count of at most `most`.
+  // Reads a size or count. A number above `most` is an error.
   size_t size(uint64_t most) {
     const uint64_t value = varint();
     if (value > most) good_ = false;
@@ -43,7 +43,7 @@ class ByteReader {
     if (!bytes.empty()) std::memcpy(&value, bytes.data(), sizeof(T));
     return value;
   }
-  // "" if there are fewer.
+  // Returns the next bytes; "" if there are fewer.
   std::string_view take(size_t size) {
     if (bytes_.size() < size) {
       good_ = false;
