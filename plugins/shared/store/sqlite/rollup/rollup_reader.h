@@ -12,7 +12,7 @@
 
 namespace atalaya::store {
 
-// The rolled chunks of an entity, one after another.
+// Iterates over the rolled chunks of an entity.
 class RolledChunks {
  public:
   explicit RolledChunks(Database &database);
@@ -37,10 +37,10 @@ class RolledChunks {
   ChunkReader reader_;
 };
 
-// Rolled points of a series that are to be handed over, in order of time.
+// Rolled points of a series that the visitor has not received yet, in order of time.
 class RolledQueue {
  public:
-  // Those of them that are in the range.
+  // Adds the points that are in the range.
   void add(const std::vector<RolledPoint> &points, const Range &range);
   // Whether there is a point up to this time.
   bool has_until(int64_t time_ns) const { return next_ < points_.size() && next_ns() <= time_ns; }
