@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses records of /dev/kmsg and the messages that report events. Pure functions on untrusted
-// input; views point into the input. A record is "PRIORITY,SEQUENCE,TIME_US,FLAGS;TEXT". Source:
-// Documentation/ABI/testing/dev-kmsg of Linux.
+// descriptor that returns one record per read
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,7 @@ struct ModelOptions {
   bool merge_ports = true;     // drop ephemeral ports
   bool amounts = true;         // count bytes; false: only starts and ends of connections
   bool tcp_by_call = false;    // TCP traffic is passed to use(), by the calling process
-  size_t max_flows = 10000;    // per window
+  size_t max_flows = 10000;    // maximum flows per window
   size_t max_vanished = 4096;  // maximum removed sockets without a reported end whose last reading is kept
 };
 

@@ -101,7 +101,7 @@ class ReceiveSource final : public PushSource {
     std::shared_ptr<Request> request;
     Answer answer;
     std::optional<Answer> late;  // the answer to send when its sync_timeout expires first
-    int64_t deadline = 0;        // monotonic
+    int64_t deadline = 0;        // monotonic time
   };
   using Pendings = std::vector<Pending>;
 
@@ -146,7 +146,7 @@ class ReceiveSource final : public PushSource {
   protocols::OtlpReader otlp_reader_;
   SampleBuilder builder_;
   OwnMetrics own_metrics_;
-  std::string_view text_;  // of the current request
+  std::string_view text_;  // text of the current request
   atalaya_batch *batch_ = nullptr;
   size_t decoded_ = 0;  // bytes in the current batch
 

@@ -22,7 +22,7 @@ namespace atalaya::perf {
 
 struct ProcessId {
   int32_t pid = 0;
-  uint64_t start_ns = 0;                                // since boot
+  uint64_t start_ns = 0;                                // time since boot
   uint64_t image = 0;                                   // symbols::image_mark; 0: a kernel thread, or unknown
   auto operator<=>(const ProcessId &) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 reads a 0 into it
 };
@@ -112,7 +112,7 @@ struct SamplerOptions {
   std::vector<std::string> task_threads;  // name prefixes of threads that may run tasks
   std::vector<uint8_t> task_regions;      // by region: 1 if the region ends where its function returns
   int64_t min_task_ns = 0;                // shorter runs of regions are no tasks
-  uint64_t max_task_spans = 100;          // per region and second
+  uint64_t max_task_spans = 100;          // maximum spans per region and second
 };
 
 class Sampler {

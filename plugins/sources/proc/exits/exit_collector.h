@@ -42,7 +42,7 @@ class ExitCollector {
   // interpreter, whose script names the series.
   struct Single {
     Process process;
-    procfs::Name name;  // at its end
+    procfs::Name name;  // name at the end of the process
     Counters used;
     uint64_t cgroup = 0;  // set only if no pass has read the process
   };

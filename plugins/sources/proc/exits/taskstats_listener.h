@@ -29,7 +29,7 @@ class TaskstatsListener {
 
   // Numbers of thread records since the start.
   struct Errors {
-    uint64_t lost = 0;  // because the buffer was full
+    uint64_t lost = 0;  // records that were lost because the buffer was full
     uint64_t malformed = 0;
   };
 
@@ -83,10 +83,10 @@ class TaskstatsListener {
   Errors errors_;
   ThreadSums sums_;
   std::vector<std::byte> buffer_;
-  std::vector<Ended> ended_;                          // in this drain
+  std::vector<Ended> ended_;                          // processes that ended in this drain
   std::vector<std::pair<int32_t, uint32_t>> by_pid_;  // pids and indexes of ended_, sorted
   int64_t drained_ns_ = 0, previous_drain_ns_ = 0;    // CLOCK_BOOTTIME
-  int64_t pass_ns_ = 0;                               // time of the last drain in a pass
+  int64_t pass_ns_ = 0;                               // time of the last drain before which a pass started
   int64_t boot_ns_ = 0;                               // Unix time of the boot, computed in this drain
   uint64_t suspended_ns_ = 0;
 };

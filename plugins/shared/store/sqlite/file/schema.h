@@ -33,7 +33,7 @@ std::string select_collected(Database &database);
 // Returns the time of the newest sample or stack; 0: none.
 int64_t newest_sample(Database &database);
 
-// Creates a temporary table `old_entities` in the form that `entities` had until schema 9. split_old_entities writes its rows
+// Creates a temporary table `old_entities` in the form that `entities` had until schema 9. The second function writes its rows
 // to the current tables.
 void make_old_entities(Database &database);
 void take_old_entities(Database &database);
