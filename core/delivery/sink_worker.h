@@ -53,10 +53,10 @@ struct Delivery {
 // delivered at the end remain in the spool.
 class SinkWorker {
  public:
-  // The host's name selects the time within `spread` at which the sink sends. `made_room` is called, without a lock, when a full
+  // The host's name selects the time within `spread` at which the sink sends. `on_queue_space` is called, without a lock, when a full
   // queue accepts batches again.
   SinkWorker(const StageDescription &description, std::string name, Symbols &symbols, Ledger &ledger, std::string_view host,
-             std::function<void()> made_room, Launcher *launcher = nullptr);
+             std::function<void()> on_queue_space, Launcher *launcher = nullptr);
   SinkWorker(const SinkWorker &) = delete;
   SinkWorker &operator=(const SinkWorker &) = delete;
   ~SinkWorker();
@@ -124,7 +124,7 @@ class SinkWorker {
   std::string name_;
   Symbols &symbols_;
   Ledger &ledger_;
-  std::function<void()> made_room_;
+  std::function<void()> on_queue_space_;
   Launcher *launcher_;
   CountingSurroundings surroundings_;
   std::unique_ptr<Instance> instance_;

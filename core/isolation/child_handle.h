@@ -64,7 +64,7 @@ class ChildHandle {
   Descriptor requests_, notices_;
   StartedChild process_;
   uint64_t base_ = 0;
-  uint32_t number_ = 0, emits_taken_ = 0;
+  uint32_t number_ = 0, handled_emits_ = 0;
   size_t peak_bytes_ = 0, touched_bytes_ = 0;
   unsigned uses_ = 0;
   std::atomic<int64_t> end_by_{INT64_MAX};

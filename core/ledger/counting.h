@@ -26,7 +26,7 @@ class CountingSurroundings : public Surroundings {
   CountingSurroundings(Ledger &ledger, std::string state_dir) : ledger_(ledger), state_dir_(std::move(state_dir)) {}
 
   void count(int32_t what, std::string_view reason, uint64_t samples) override;
-  void restarted() override { ++restarts_; }
+  void on_restart() override { ++restarts_; }
   std::optional<std::string> state_dir() override;
   bool ledger(uint64_t row, atalaya_ledger_row &out) override;
 

@@ -34,7 +34,7 @@ WindowClock::Tick WindowClock::tick(const ClockReading &now, bool paused) {
   const int64_t realtime = now.monotonic + real_offset_;
   const int64_t late = std::max<int64_t>(realtime - next_end_, 0);
   const int64_t missed = late / interval_;
-  const int64_t time = next_end_ + late / grain() * grain();
+  const int64_t time = next_end_ + late / rounding_ns() * rounding_ns();
   const int64_t reading = time - real_offset_;
   const int64_t elapsed = reading - last_reading_;
   next_after(next_end_ + missed * interval_);

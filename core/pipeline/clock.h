@@ -40,7 +40,7 @@ class WindowClock {
  private:
   Tick baseline(const ClockReading &now);
   void next_after(int64_t end);
-  int64_t grain() const { return std::max<int64_t>(interval_ / 100, 1); }
+  int64_t rounding_ns() const { return std::max<int64_t>(interval_ / 100, 1); }
 
   int64_t interval_;
   int64_t deadline_ = 0;

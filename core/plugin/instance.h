@@ -32,7 +32,7 @@ class Surroundings {
   virtual int32_t emit(BatchOwner, uint64_t & /*id*/) { return ATALAYA_END; }
   virtual std::optional<std::string> state_dir() { return std::nullopt; }
   // The process of an isolated instance was restarted after a crash or a hang.
-  virtual void restarted() {}
+  virtual void on_restart() {}
   // Reads a ledger row of a snapshot; row 0 makes a new snapshot. Texts in `out` are valid until the next row 0.
   virtual bool ledger(uint64_t /*row*/, atalaya_ledger_row & /*out*/) { return false; }
 };

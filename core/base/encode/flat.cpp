@@ -446,7 +446,7 @@ Result<FlatRecord> FlatRecord::read(std::string_view bytes) {
   return record;
 }
 
-void FlatRecord::each_sample(const std::function<void(const Sample &)> &take) const {
+void FlatRecord::for_each_sample(const std::function<void(const Sample &)> &take) const {
   if (bytes_.empty()) return;
   const auto header = value_at<Header>(bytes_.data(), 0);
   const Parts parts = parts_of(bytes_.data(), header);

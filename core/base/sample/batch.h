@@ -70,7 +70,7 @@ class BatchPool : public std::enable_shared_from_this<BatchPool> {
   static std::shared_ptr<BatchPool> make() { return std::shared_ptr<BatchPool>(new BatchPool); }
 
   BatchOwner take();
-  void give_back(BatchOwner batch);
+  void return_batch(BatchOwner batch);
   BatchRef freeze(BatchOwner batch);  // makes the batch read-only
 
  private:

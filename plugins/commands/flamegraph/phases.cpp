@@ -34,7 +34,7 @@ PhaseTimes::PhaseTimes(const std::string &pattern, store::Store &store, const st
 bool PhaseTimes::contains(const store::Stack &stack) const {
   const auto found = times_.find({tag_of(stack.tags, "host"), tag_of(stack.tags, "pid")});
   if (found == times_.end()) return false;
-  const int64_t begin_ns = core::begin_of(stack.time_ns, stack.duration_ns);
+  const int64_t begin_ns = core::start_of(stack.time_ns, stack.duration_ns);
   int64_t inside = 0;
   for (const store::Range &time : found->second)
     inside += std::max<int64_t>(std::min(time.to_ns, stack.time_ns) - std::max(time.from_ns, begin_ns), 0);

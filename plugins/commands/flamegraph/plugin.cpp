@@ -146,7 +146,7 @@ class FlamegraphCommand final : public Command {
       if (std::vector<std::string> patterns = host.texts(key); !patterns.empty())
         wanted_.tags.push_back({key, std::move(patterns)});
     wanted_.profile = host.text("profile");
-    wanted_.by = by_of(host.text("by"));
+    wanted_.by = parse_by(host.text("by"));
     if (!stage_.empty() && !against_median_) wanted_.tags.push_back({"stage", {query::exactly(stage_)}});
     if (!job_.empty() && !against_median_) wanted_.tags.push_back({"job", {query::exactly(job_)}});
     if (wanted_.counts_time()) style_.unit = Unit::nanoseconds;

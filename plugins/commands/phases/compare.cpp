@@ -64,7 +64,7 @@ std::map<std::string, std::vector<ProgramRun>> complete_runs(const PhasesOptions
       return read_runs(*reading.store, of, database, reading.budget);
     };
     programs[run.process].push_back(
-        with_begin(run, wanted.range.from_ns, since, [](const ProgramRun &) { return false; }).value_or(run));
+        with_start(run, wanted.range.from_ns, since, [](const ProgramRun &) { return false; }).value_or(run));
   }
   return programs;
 }

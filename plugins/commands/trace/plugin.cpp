@@ -171,7 +171,7 @@ class Trace final : public Command {
           // The value of a window is drawn from the start of the window.
           if (std::isfinite(point.value)) {
             const int64_t length_ns = point.duration_ns > 0 ? point.duration_ns : answer.window_ns;
-            timeline.add(Value{process_of(answer.tags), answer.metric, core::begin_of(point.time_ns, length_ns), point.value});
+            timeline.add(Value{process_of(answer.tags), answer.metric, core::start_of(point.time_ns, length_ns), point.value});
           }
     } catch (const query::UnknownMetric &) {
       if (!usual_) throw;
@@ -192,7 +192,7 @@ class Trace final : public Command {
       // A stack without a window has no time to divide.
       if (value <= 0 || stack.duration_ns <= 0) return;
       const std::string process = process_of(stack.tags);
-      if (lanes.add({process, core::begin_of(stack.time_ns, stack.duration_ns), stack.time_ns, stack.folded, value}))
+      if (lanes.add({process, core::start_of(stack.time_ns, stack.duration_ns), stack.time_ns, stack.folded, value}))
         reading.budget.hold(1);
     });
     lanes.draw(timeline, stacks_, [&](size_t slices) {

@@ -43,13 +43,13 @@ class CollectedRows {
   void add(const CollectedRow &row);
   // `duration_ns` 0: an instant.
   void add(int64_t time_ns, int64_t duration_ns);
-  const std::vector<CollectedRow> &windows() const { return unite(), windows_; }
-  const std::vector<CollectedRow> &instants() const { return unite(), instants_; }
+  const std::vector<CollectedRow> &windows() const { return merge_pending(), windows_; }
+  const std::vector<CollectedRow> &instants() const { return merge_pending(), instants_; }
   // Number of comparisons of two rows so far.
   uint64_t comparisons() const { return comparisons_; }
 
  private:
-  void unite() const;
+  void merge_pending() const;
   void sort(std::vector<CollectedRow> &rows) const;
   bool has_window_between(const CollectedRow &row, const CollectedRow &next) const;
   bool joins(const CollectedRow &row, const CollectedRow &next) const;
@@ -58,21 +58,21 @@ class CollectedRows {
 
   std::string host_, family_;
   mutable std::vector<CollectedRow> windows_, instants_;  // sorted by time after they are merged
-  mutable bool is_united_ = true;
+  mutable bool is_merged_ = true;
   mutable uint64_t comparisons_ = 0;
 };
 
 // The time in which one family of a host was collected.
 class CollectedTime {
  public:
-  struct Stretch {
+  struct TimeInterval {
     int64_t begin_ns = 0, end_ns = 0, step_ns = 0;
     int64_t before_ns = 0;  // collected time before this interval
   };
 
   CollectedTime() = default;
   // The intervals may be in any order, and may overlap.
-  explicit CollectedTime(std::vector<Stretch> stretches);
+  explicit CollectedTime(std::vector<TimeInterval> time_intervals);
 
   int64_t length_in(int64_t begin_ns, int64_t end_ns) const;
   // Whether the interval that ends with an instant counts: not if both ends are first readings of a collection.
@@ -80,12 +80,12 @@ class CollectedTime {
   // Whether windows collected a part of the time. Then a single instant is the first reading of a collection and has no weight
   // in an average.
   bool has_windows() const { return has_windows_; }
-  const std::vector<Stretch> &stretches() const { return stretches_; }
+  const std::vector<TimeInterval> &time_intervals() const { return time_intervals_; }
 
  private:
   int64_t length_until(int64_t time_ns) const;
 
-  std::vector<Stretch> stretches_;  // disjoint, sorted by time
+  std::vector<TimeInterval> time_intervals_;  // disjoint, sorted by time
   bool has_windows_ = false;
 };
 

@@ -49,7 +49,7 @@ class JoinedStore final : public Store {
   Key key_of(const Series &series);
   void forget_if_many();
   template <class Read>
-  std::vector<std::string> united(Read &&read);
+  std::vector<std::string> merged_lists(Read &&read);
 
   std::vector<std::unique_ptr<Store>> stores_;
   size_t max_buffered_;

@@ -42,7 +42,7 @@ class Place {
     ino_t number = 0;  // inode number; 0: none
     bool operator==(const File &) const = default;
   };
-  static File look_at(const std::string &path);
+  static File stat_file(const std::string &path);
   std::vector<File> files_;
 };
 

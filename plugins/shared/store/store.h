@@ -186,11 +186,11 @@ class StoreWriter {
 
 // Opens the store of a --store value: PATH, sqlite:PATH or clickhouse:http://host:8123/database; for ClickHouse, further
 // servers with the same data may follow after commas; "": $ATALAYA_STORE, else atalaya.db in the state folder. A server that
-// does not answer within `patience` is an error, because no callback can end a call without data.
-std::unique_ptr<Store> open_store(std::string_view text, std::chrono::nanoseconds patience = std::chrono::minutes(1));
+// does not answer within `response_timeout` is an error, because no callback can end a call without data.
+std::unique_ptr<Store> open_store(std::string_view text, std::chrono::nanoseconds response_timeout = std::chrono::minutes(1));
 // Opens several stores as one: their series, stacks and spans together. "" means the default store, and so does an empty list.
 std::unique_ptr<Store> open_store(const std::vector<std::string> &texts,
-                                  std::chrono::nanoseconds patience = std::chrono::minutes(1));
+                                  std::chrono::nanoseconds response_timeout = std::chrono::minutes(1));
 // Opens a writer of single spans for use while the agent runs: experiments of an operator, not samples of a pipeline. A missing
 // embedded store is created as the sink creates it; a ClickHouse database must have its tables, because only a sink knows their
 // servers.

@@ -47,7 +47,7 @@ void Lane::load(std::span<const atalaya_sample> samples, std::span<const size_t>
   preferred_server_ = home;
   text_.clear();
   records_.clear();
-  without_form_.clear();
+  not_encodable_.clear();
   dead_.clear();
   full_refusals_ = 0;
   details_useless_ = false;
@@ -58,7 +58,7 @@ void Lane::load(std::span<const atalaya_sample> samples, std::span<const size_t>
   for (const size_t sample : mine) {
     size_t begin = text_.size();
     if (const std::string_view reason = encoder_->append(samples[sample], text_); !reason.empty()) {
-      without_form_.emplace_back(sample, reason);
+      not_encodable_.emplace_back(sample, reason);
       text_.resize(begin);
     }
     while (begin < text_.size()) {
@@ -82,7 +82,7 @@ void Lane::load_samples(std::span<const atalaya_sample> samples, std::span<const
   std::map<std::string, std::vector<size_t>> by_query;
   for (const size_t index : mine)
     if (const std::string_view reason = sample_encoder_->refusal_reason(samples[index]); !reason.empty())
-      without_form_.emplace_back(index, reason);
+      not_encodable_.emplace_back(index, reason);
     else
       by_query[sample_encoder_->query_of(samples[index])].push_back(index);
   queries_.clear();
@@ -103,7 +103,7 @@ void Lane::load_messages(std::span<const atalaya_sample> samples, std::span<cons
   for (const size_t index : mine) {
     const size_t begin = text_.size();
     const std::string_view reason = message_encoder_->append(samples[index], text_);
-    if (!reason.empty()) without_form_.emplace_back(index, reason);
+    if (!reason.empty()) not_encodable_.emplace_back(index, reason);
     if (text_.size() > begin) records_.push_back({begin, text_.size(), index});
   }
   if (!records_.empty()) {

@@ -168,7 +168,7 @@ void Collector::emit_energy(const std::vector<std::optional<Energy>> &energy) {
     const bool counts = key.first == Domain::package || key.first == Domain::memory;
     if (counts) all_packages = all_packages && sum.known;
     if (!sum.known) continue;
-    if (counts) add_up(packages, sum.energy.watts());
+    if (counts) add_to_sum(packages, sum.energy.watts());
     if (key.first == Domain::platform) power_.platform = sum.energy.watts();
     for (const DomainNames &names : kDomains) {
       if (names.domain != key.first) continue;

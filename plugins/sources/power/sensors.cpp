@@ -206,7 +206,7 @@ void Sensors::collect_sensor(Sensor &sensor, int64_t now_ns, Output &out) {
   }
   if (sensor.type == Type::power) {
     const auto watts = between(scaled(value, 1e-6), sensor.meter ? kMinHostWatts : 0, kMaxSensorWatts);
-    if (watts && sensor.meter) add_up(meter_watts_, *watts);
+    if (watts && sensor.meter) add_to_sum(meter_watts_, *watts);
     out.values().set("sys.sensor.power", watts);
   } else if (sensor.type == Type::fan) {
     out.values().set("sys.sensor.fan", between(scaled(value, 1), 0, 1e6));
@@ -230,7 +230,7 @@ void Sensors::collect_battery(Battery &battery, Output &out) {
   if (watts && discharging) watts = std::abs(*watts);
   if (watts && charging) watts = -std::abs(*watts);
   if (!discharging && !charging) watts.reset();
-  if (watts && discharging && *watts > 0) add_up(battery_watts_, *watts);
+  if (watts && discharging && *watts > 0) add_to_sum(battery_watts_, *watts);
   out.values().set("sys.battery.power", watts);
   out.values().set("sys.battery.charge", between(scaled(battery.capacity.read(tree_), 1), 0, 100));
   out.battery(battery.name);

@@ -15,7 +15,7 @@
 namespace atalaya::receive {
 
 // Converts records to samples of a batch. Points of one request with the same tags and time become the fields of one sample.
-class SampleBuilder final : public protocols::Taker {
+class SampleBuilder final : public protocols::RecordReceiver {
  public:
   // `max_names` limits the names that senders add to the agent's table (see NameBudget).
   SampleBuilder(Host host, size_t max_names) : host_(host), names_(max_names) {}

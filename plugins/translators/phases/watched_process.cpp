@@ -68,7 +68,7 @@ void WatchedProcess::process_until(int64_t time_ns, std::vector<Occurrence> &cha
 void WatchedProcess::process_window(int64_t time_ns, Assembled &window, std::vector<Occurrence> &changed) {
   processed_until_ns_ = time_ns;
   const int64_t most = window.duration_ns / 2;
-  if (profile_ == "wall" && undumped_.keep(time_ns, window)) return;
+  if (profile_ == "wall" && windows_without_dump_.keep(time_ns, window)) return;
   const bool has_gap = sampled_ns_ != 0 && time_ns - window.duration_ns > sampled_ns_ + most;
   if (has_gap) characteriser_.finish(changed);
   sampled_ns_ = time_ns;

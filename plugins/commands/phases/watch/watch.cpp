@@ -69,7 +69,7 @@ std::string Watcher::end_of(ProgramRun run, size_t position, int64_t from_ns) {
   const Models &normal = models(run.process);
   const std::optional<size_t> inputs = normal.inputs(run.steps[position].phase);
   run.first = position;
-  std::optional<ProgramRun> longer = with_begin(
+  std::optional<ProgramRun> longer = with_start(
       run, from_ns, [&](int64_t since_ns) { return source_.since(run, since_ns); },
       [&](const ProgramRun &part) { return has_inputs(part, part.first, normal.dependent(), inputs.value_or(0)); });
   const bool is_known = longer && !longer->steps[longer->first].of.is_open;

@@ -51,7 +51,7 @@ double average(Samples samples, int64_t step_ns, int64_t range_ns) {
   const bool has_windows = std::all_of(samples.begin(), samples.end(), [](const query::Point &one) { return one.duration_ns > 0; });
   double mean = 0, weights = 0;
   for (const query::Point &point : samples) {
-    const int64_t begin = std::max(core::begin_of(point.time_ns, point.duration_ns), step_ns - range_ns);
+    const int64_t begin = std::max(core::start_of(point.time_ns, point.duration_ns), step_ns - range_ns);
     const double weight = has_windows ? static_cast<double>(std::min(point.time_ns, step_ns) - begin) : 1;
     weights += weight;
     mean += (point.value - mean) * (weight / weights);

@@ -52,7 +52,7 @@ double correlation(std::span<const double> a, std::span<const double> b);
 
 // At most this number of values, evenly spaced over the whole range.
 template <class T>
-std::vector<T> evenly(const std::vector<T> &all, size_t most) {
+std::vector<T> evenly_spaced(const std::vector<T> &all, size_t most) {
   if (all.size() <= most) return all;
   std::vector<T> some;
   for (size_t i = 0; i < most; ++i) some.push_back(all[i * all.size() / most]);

@@ -110,7 +110,7 @@ void add_task(Tree &tree, const std::string &id, store::Store &store, const Want
   }
 }
 
-By by_of(std::string_view name) {
+By parse_by(std::string_view name) {
   if (name == "host") return By::host;
   if (name == "name") return By::name;
   if (name == "owner") return By::owner;

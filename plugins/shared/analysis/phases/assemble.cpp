@@ -101,7 +101,7 @@ void Assembled::join(const Assembled &before) {
   has_metrics = has_metrics || before.has_metrics;
 }
 
-bool Undumped::keep(int64_t time_ns, Assembled &window) {
+bool WindowsWithoutDump::keep(int64_t time_ns, Assembled &window) {
   const int64_t begin_ns = time_ns - window.duration_ns;
   const bool follows =
       kept_ && std::abs(begin_ns - end_ns_) <= window.duration_ns / 2 && kept_->duration_ns <= kMaxWindows * window.duration_ns;

@@ -71,7 +71,7 @@ struct Assembled {
 };
 
 // Merges windows without a dump into the next window with one. If more than five follow each other, their data is unknown.
-class Undumped {
+class WindowsWithoutDump {
  public:
   // True if the window, which ended at this time, is pending because it has no dump. Otherwise the pending windows were merged
   // into it.

@@ -58,7 +58,7 @@ std::vector<ProcessTrace> traces_of(const Process &process, const std::string &p
                                     Symbols &symbols) {
   const uint32_t gc = symbols.of(kGcSymbol), idle = symbols.of(kIdleSymbol);
   std::vector<ProcessTrace> traces;
-  Undumped undumped;
+  WindowsWithoutDump undumped;
   bool has_gap = false;
   for (int64_t end_ns = 0; const auto &[time_ns, stored] : windows) {
     Assembled window = stored;

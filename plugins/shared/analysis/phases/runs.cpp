@@ -122,7 +122,7 @@ bool has_inputs(const ProgramRun &run, size_t position, const std::set<std::stri
                      [&](const Step &step) { return step.phase != run.steps[oldest].phase; });
 }
 
-std::optional<ProgramRun> with_begin(ProgramRun run, int64_t from_ns, const RunsSince &since,
+std::optional<ProgramRun> with_start(ProgramRun run, int64_t from_ns, const RunsSince &since,
                                      const std::function<bool(const ProgramRun &)> &is_enough) {
   constexpr int64_t kLonger = 16;
   const Occurrence of = run.steps[run.first].of;

@@ -88,7 +88,7 @@ bool has_inputs(const ProgramRun &run, size_t position, const std::set<std::stri
 using RunsSince = std::function<std::vector<ProgramRun>(int64_t from_ns)>;
 // Adds the earlier phases to a run that was read from this time on: up to its start, or until there are enough. Nothing:
 // `since` does not return the run.
-std::optional<ProgramRun> with_begin(ProgramRun run, int64_t from_ns, const RunsSince &since,
+std::optional<ProgramRun> with_start(ProgramRun run, int64_t from_ns, const RunsSince &since,
                                      const std::function<bool(const ProgramRun &)> &is_enough);
 
 }  // namespace atalaya::phases

@@ -222,7 +222,7 @@ File &KnownFiles::begin(const Found &found, core::Descriptor fd, const FileStatu
   } else if (first_ && !context_.options.from_begin) {
     place(file, last_line_begin(file.fd.get(), now.size));
   } else {
-    file.maybe_copy = !first_ && found.rotated();
+    file.may_be_copy = !first_ && found.rotated();
   }
   return file;
 }
@@ -244,7 +244,7 @@ bool KnownFiles::forgotten(File &file) const {
   if (file.listed) file.unlisted_ns = 0;
   if (file.listed) return false;
   if (file.unlisted_ns == 0) file.unlisted_ns = context_.now_ns;
-  if (file.fd) return file.maybe_copy;
+  if (file.fd) return file.may_be_copy;
   return context_.now_ns - file.unlisted_ns >= (file.restored ? kMaxAbsence_ns : context_.options.linger_ns);
 }
 
@@ -255,7 +255,7 @@ void KnownFiles::drop_deleted() {
       ++it;
       continue;
     }
-    if (!file.maybe_copy && file.at.size > file.at.offset) {
+    if (!file.may_be_copy && file.at.size > file.at.offset) {
       context_.losses.unseen_bytes += file.at.size - file.at.offset;
       context_.log(core::in_quotes(file.at.path) + " was deleted; at least " + std::to_string(file.at.size - file.at.offset) +
                    " bytes of it were not read");

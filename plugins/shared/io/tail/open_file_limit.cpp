@@ -7,7 +7,7 @@ namespace atalaya::tail {
 
 // The age of a file: by its mtime if the clocks agree, otherwise by the time since a scan saw a change.
 bool idle(const File &file, const Context &context) {
-  if (!file.fd || file.maybe_copy || is_retired(file) || file.read_to < file.at.size) return false;
+  if (!file.fd || file.may_be_copy || is_retired(file) || file.read_to < file.at.size) return false;
   if (file.seen.size != file.at.size || file.seen.written_ns != file.written_ns) return false;
   const int64_t linger_ns = context.options.linger_ns;
   return context.now_ns - file.changed_ns >= linger_ns || context.realtime_ns - file.written_ns >= linger_ns;

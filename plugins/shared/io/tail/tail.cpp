@@ -43,7 +43,7 @@ void Tail::make_round() {
   begin_round();
   std::vector<File *> ready;
   for (auto &[number, file] : files_.all())
-    if (file->fd && !file->maybe_copy) ready.push_back(file.get());
+    if (file->fd && !file->may_be_copy) ready.push_back(file.get());
   std::sort(ready.begin(), ready.end(),
             [](const File *a, const File *b) { return written_before(a->written_ns, a->found, b->written_ns, b->found); });
   std::set<std::string_view> waiting;  // families with an older file that is not read completely
@@ -94,14 +94,14 @@ bool Tail::next(Line &line) {
   return false;
 }
 
-bool Tail::behind() const {
+bool Tail::has_unread_lines() const {
   return more_ || (files_.waiting() > 0 && has_open_slot(files_.all(), context_));
 }
 
 std::vector<Position> Tail::positions() const {
   std::vector<Position> result;
   for (const auto &[number, file] : files_.all())
-    if (!file->maybe_copy) result.push_back(file->at);
+    if (!file->may_be_copy) result.push_back(file->at);
   return result;
 }
 

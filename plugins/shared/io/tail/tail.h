@@ -35,7 +35,7 @@ class Tail {
   bool next(Line &line);
 
   // After a round: whether a scan would find unread lines immediately.
-  bool behind() const;
+  bool has_unread_lines() const;
 
   // The position of each file, after the returned lines.
   std::vector<Position> positions() const;

@@ -48,7 +48,7 @@ class Events {
   size_t sample(size_t i) const { return events_[i].sample; }
   size_t bytes(size_t i) const { return events_[i].bytes; }  // size of an event in a message
   // The samples that cannot be converted to events, and the reasons.
-  const std::vector<std::pair<size_t, std::string_view>> &without_form() const { return without_form_; }
+  const std::vector<std::pair<size_t, std::string_view>> &not_encodable() const { return not_encodable_; }
 
   // The encoded message of these events, with its length. Valid until the next call.
   std::string_view message(size_t first, size_t last);
@@ -111,7 +111,7 @@ class Events {
   std::string scratch_;
   std::vector<Entry> events_;
   std::vector<riemann_event_t *> slice_;
-  std::vector<std::pair<size_t, std::string_view>> without_form_;
+  std::vector<std::pair<size_t, std::string_view>> not_encodable_;
 };
 
 }  // namespace atalaya::protocols

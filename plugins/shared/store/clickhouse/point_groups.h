@@ -19,14 +19,14 @@ struct PointQuestion {
   std::unordered_map<uint64_t, size_t> places;
 };
 // Calls the function with the questions that read all of the series. No question is too long for a statement.
-void each_question(std::span<const Series> series, const std::function<void(const PointQuestion &)> &ask);
+void for_each_question(std::span<const Series> series, const std::function<void(const PointQuestion &)> &ask);
 
 class PointGroups {
  public:
   PointGroups(const PointQuestion &question, PointVisitor &visitor) : question_(question), visitor_(visitor) {}
   // Adds a row. Its cells after the first one are number, at, lasts, counted, amount, exactly.
   void add(const std::vector<Cell> &row);
-  void hand_over();
+  void deliver();
 
  private:
   const PointQuestion &question_;

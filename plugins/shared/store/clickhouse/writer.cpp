@@ -89,7 +89,7 @@ Refused Writer::write(std::span<const atalaya_sample> samples, int64_t now_ns) {
   if (client_.could_return()) ready_ = false;
   for (size_t left = client_.servers();; --left) {
     try {
-      return write_here(samples, now_ns);
+      return write_to_server(samples, now_ns);
     } catch (const Error &error) {
       if (error.cause() != Cause::retry) throw;
       const bool is_last = left == 1 || !client_.connected();
@@ -99,7 +99,7 @@ Refused Writer::write(std::span<const atalaya_sample> samples, int64_t now_ns) {
   }
 }
 
-Refused Writer::write_here(std::span<const atalaya_sample> samples, int64_t now_ns) {
+Refused Writer::write_to_server(std::span<const atalaya_sample> samples, int64_t now_ns) {
   refused_.clear();
   try {
     prepare();
@@ -169,7 +169,7 @@ void Writer::send(const char *columns, const TableRows &all) {
   const Part whole{0, rows.places.size()};
   const auto refusal = insert(columns, rows, whole);
   if (!refusal) return;
-  if (whole.last >= kManyRows && !takes_any(columns, rows))
+  if (whole.last >= kManyRows && !accepts_any(columns, rows))
     throw Error(Cause::retry, name() + " accepts no row (" + refusal->words + "): INSERT INTO " + columns +
                                   "; fix the table, its constraints and views");
   size_t requests = 0;
@@ -182,7 +182,7 @@ std::optional<Refusal> Writer::insert(const char *columns, const TableRows &rows
   return client_.insert(columns, std::string_view(rows.bytes).substr(begin, end - begin));
 }
 
-bool Writer::takes_any(const char *columns, const TableRows &rows) {
+bool Writer::accepts_any(const char *columns, const TableRows &rows) {
   for (size_t i = 0; i < kTrials; ++i) {
     const size_t row = i * (rows.places.size() - 1) / (kTrials - 1);
     if (!insert(columns, rows, {row, row + 1})) return true;

@@ -62,7 +62,7 @@ class Writer final : public StoreWriter {
   struct Part {
     size_t first, last;  // indices of the first and the last row
   };
-  Refused write_here(std::span<const atalaya_sample> samples, int64_t now_ns);
+  Refused write_to_server(std::span<const atalaya_sample> samples, int64_t now_ns);
   Refused put(std::span<const atalaya_sample> samples, int64_t now_ns);
   void next_version(std::span<const atalaya_sample> samples, int64_t now_ns);
   void send();
@@ -70,7 +70,7 @@ class Writer final : public StoreWriter {
   void send_series();
   void send(const char *columns, const TableRows &all);
   std::optional<Refusal> insert(const char *columns, const TableRows &rows, Part part);
-  bool takes_any(const char *columns, const TableRows &rows);
+  bool accepts_any(const char *columns, const TableRows &rows);
   void search(const char *columns, const TableRows &rows, Part part, const Refusal &refusal, size_t &requests);
   TableRows not_known(const char *columns, const TableRows &all);
 

@@ -53,7 +53,7 @@ struct Point {
   int64_t duration_ns = 0;  // length of the window in which a stored value is valid; else 0
 
   // Whether the point's window contains the time.
-  bool covers(int64_t other_ns) const { return other_ns <= time_ns && core::begin_of(time_ns, duration_ns) < other_ns; }
+  bool covers(int64_t other_ns) const { return other_ns <= time_ns && core::start_of(time_ns, duration_ns) < other_ns; }
 };
 
 // The end that names an interval and belongs to it. Windows are (from, to] and have the time of their end; OpenTSDB's intervals are

@@ -66,7 +66,7 @@ class Integrals : public store::PointVisitor {
     if (kind == store::Kind::total) return add_total(series, plain);
     const bool is_amount = kind == store::Kind::delta;
     if (is_amount && plain.durations_ns.front() <= 0) return points(series, plain);
-    each_held(summary, plain, is_amount, [&](const Held &held) { add(series, held); });
+    for_each_held(summary, plain, is_amount, [&](const Held &held) { add(series, held); });
   }
 
   std::vector<Usage> result() {
@@ -100,11 +100,11 @@ class Integrals : public store::PointVisitor {
   }
   bool is_counted(size_t series, const Held &sample, const Held &held) const {
     return sample.duration_ns > 0 ||
-           host_sums_[series]->first->counts(core::begin_of(held.time_ns, held.duration_ns), held.time_ns);
+           host_sums_[series]->first->counts(core::start_of(held.time_ns, held.duration_ns), held.time_ns);
   }
   void add_held(size_t series, const Held &held) {
     UsageGroup &group = *of_series_[series];
-    const int64_t begin = core::begin_of(held.time_ns, held.duration_ns);
+    const int64_t begin = core::start_of(held.time_ns, held.duration_ns);
     const double inside = overlap(begin, held.time_ns);
     if (inside <= 0) return;
     const bool delta = group.kind == store::Kind::delta;
@@ -127,14 +127,14 @@ class Integrals : public store::PointVisitor {
     for (const auto &[collected, sum] : group.hosts) {
       if (sum == 0 && !is_one && collected->length_in(range_.from_ns, range_.to_ns) == 0) continue;
       hosts.push_back(collected);
-      const int64_t windows_ns = is_one || collected->stretches().empty() ? group.usage.covered.length_ns() : 0;
+      const int64_t windows_ns = is_one || collected->time_intervals().empty() ? group.usage.covered.length_ns() : 0;
       const int64_t length_ns = std::max(collected->length_in(range_.from_ns, range_.to_ns), windows_ns);
       if (length_ns > 0) group.usage.average += sum / (static_cast<double>(length_ns) / 1e9);
     }
     group.usage.coverage = collected_part(hosts, range_);
   }
   void cover(UsageGroup &group, const Held &held) const {
-    group.usage.covered.add(std::max(core::begin_of(held.time_ns, held.duration_ns), range_.from_ns),
+    group.usage.covered.add(std::max(core::start_of(held.time_ns, held.duration_ns), range_.from_ns),
                             std::min(held.time_ns, range_.to_ns));
   }
   // A decrease is a reset: that change is unknown.

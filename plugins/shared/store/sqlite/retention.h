@@ -72,7 +72,7 @@ class Retention {
   // and the remaining ones last.
   int64_t delete_surplus_spans(int64_t before_ns);
   int64_t delete_any_spans(int64_t before_ns, int64_t rows);
-  void give_space_back();
+  void release_space();
 
   Database &database_;
   Limits limits_;

@@ -27,10 +27,10 @@ class Scan {
     int64_t metric = 0;
     size_t series = 0;   // index of the series in the list
     Column rows;         // rows since the last call of the visitor
-    size_t given = 0;    // number of rows that the visitor has received
+    size_t delivered = 0;    // number of rows that the visitor has received
     RolledQueue rolled;  // points of rolled chunks
     Column pooled;       // points of pools, which follow in order of time
-    size_t pooled_given = 0;
+    size_t pooled_delivered = 0;
     std::optional<Steps> steps;  // steps whose summaries are of complete windows
   };
   using Group = std::map<int64_t, std::vector<Wanted>>;  // by entity, then by metric
@@ -47,21 +47,21 @@ class Scan {
   // Moves the points of pools up to a time to the rows, except those at times of rows.
   static void take_pooled(Wanted &wanted, int64_t until_ns);
   // Passes all points in the range to the visitor.
-  void hand_over(Group &group, const Range &range);
-  void hand_over_packed(int64_t entity, std::vector<Wanted> &wanted, const Range &range);
-  void hand_over_chunk(std::vector<Wanted> &wanted, const Row &chunk, const Range &range);
+  void deliver(Group &group, const Range &range);
+  void deliver_packed(int64_t entity, std::vector<Wanted> &wanted, const Range &range);
+  void deliver_chunk(std::vector<Wanted> &wanted, const Row &chunk, const Range &range);
   // Reads the rolled chunks that start before the end of an interval. Passes points that are before both to the visitor.
   void take_rolled(std::vector<Wanted> &wanted, int64_t first_ns, int64_t last_ns, const Range &range);
   // True: the visitor accepted the summary instead of the points.
   bool take(const Wanted &wanted, const Part &part, const Summary &summary);
   // False: the part is damaged.
-  bool hand_over_part(Wanted &wanted, const Part &part, const Range &range);
-  bool hand_over_blocks(Wanted &wanted, const Part &part, const Range &range);
+  bool deliver_part(Wanted &wanted, const Part &part, const Range &range);
+  bool deliver_blocks(Wanted &wanted, const Part &part, const Range &range);
   bool read_part(const Part &part, const Times *&times);
   // Passes the points of a part that was read, and the rows between them, to the visitor.
-  void give_part(Wanted &wanted, const Part &part, const Times &stored, size_t begin, size_t end);
-  void hand_over_rows(Wanted &wanted, size_t end);
-  void hand_over_until(Wanted &wanted, int64_t until_ns);
+  void deliver_stored(Wanted &wanted, const Part &part, const Times &stored, size_t begin, size_t end);
+  void deliver_rows(Wanted &wanted, size_t end);
+  void deliver_until(Wanted &wanted, int64_t until_ns);
   void give(Wanted &wanted, const Column &points, size_t begin, size_t end);
   // Passes points, and the rolled points before them, to the visitor.
   void give(Wanted &wanted, const Points &points);

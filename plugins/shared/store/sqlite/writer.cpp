@@ -290,8 +290,8 @@ uint64_t Writer::render_fields(const atalaya_sample &sample) {
 }
 
 bool Writer::is_given(uint32_t name) {
-  if (name >= given_.size()) given_.resize(name + size_t{1});
-  return std::exchange(given_[name], sample_number_) == sample_number_;
+  if (name >= last_seen_.size()) last_seen_.resize(name + size_t{1});
+  return std::exchange(last_seen_[name], sample_number_) == sample_number_;
 }
 
 }  // namespace atalaya::store

@@ -66,8 +66,8 @@ bool Reading::read_part(Storage &storage, const Part &part, const Lookup &lookup
 
 // Drops spans up to the stored position, which an earlier run has sent.
 void Reading::drop_pending_wait(const Lookup &lookup) {
-  if (!looked_up_ && (!history_.key().empty() || !spans_.empty())) {
-    looked_up_ = true;
+  if (!position_was_requested_ && (!history_.key().empty() || !spans_.empty())) {
+    position_was_requested_ = true;
     key_ = history_.key().empty() ? "file " + path_ : history_.key();
     stored_ = lookup(key_);
     if (stored_) sent_ = *stored_;

@@ -101,7 +101,7 @@ class Profile {
   std::unordered_map<uint64_t, Known> threads_;
   std::optional<int64_t> last_ns_;
   uint64_t dumps_ = 0;
-  int64_t dump_writer_ns_ = 0, aged_ns_ = 0;
+  int64_t dump_writer_ns_ = 0, old_unattributed_sum_ns_ = 0;
   std::optional<ProcessCpu> process_;  // CPU time of the process at the last dump
   int64_t unclaimed_ns_ = 0;           // CPU time of the process since the baseline that is not claimed by threads with Java code
   // State of the current dump.

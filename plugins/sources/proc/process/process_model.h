@@ -83,13 +83,13 @@ class ProcessModel {
   const procfs::ProcessReading *last_reading(int32_t pid, uint64_t start_ns) const;
   // Calls `take` with the readings of all processes that have or had this pid.
   template <class Take>
-  void each_reading(int32_t pid, Take take) const {
+  void for_each_reading(int32_t pid, Take take) const {
     if (const procfs::ProcessReading *last = last_reading(pid)) take(*last);
     for (const Process *process : replaced_)
       if (process->now.pid == pid) take(process->now);
   }
   // Whether this pass included the process.
-  bool sees(int32_t pid, uint64_t start_ns) const;
+  bool pass_includes(int32_t pid, uint64_t start_ns) const;
   // CPU time of all live processes in this pass.
   const CpuTime &used() const { return used_; }
 

@@ -94,7 +94,7 @@ void ProcfsBackend::drain_exits() {
   listener_->drain(name_of, [this](const ExitReading &exit) {
     // Replaces the start time, which the listener knows to half a second only, by that of the model.
     ExitReading same = exit;
-    model_->each_reading(exit.last.pid, [&](const procfs::ProcessReading &known) {
+    model_->for_each_reading(exit.last.pid, [&](const procfs::ProcessReading &known) {
       if (matches(known.start_ns, exit, listener_->suspended_ns())) same.last.start_ns = known.start_ns;
     });
     on_exit_(same);

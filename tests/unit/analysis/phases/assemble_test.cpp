@@ -27,7 +27,7 @@ TEST_CASE("the CPU time of windows does not depend on which of them have a dump"
   for (unsigned seed = 0; seed < 50; ++seed) {
     std::mt19937 random(seed);
     const auto any = [&](int from, int to) { return from + static_cast<int>(random() % static_cast<unsigned>(to - from + 1)); };
-    Undumped undumped;
+    WindowsWithoutDump undumped;
     Usage usage;
     double used = 0, seconds = 0;
     for (int i = 1, since = 0; i <= 200; ++i) {
@@ -47,7 +47,7 @@ TEST_CASE("the CPU time of windows does not depend on which of them have a dump"
 }
 
 TEST_CASE("a window in a collection does not make those before it one") {
-  Undumped undumped;
+  WindowsWithoutDump undumped;
   Assembled quiet = window(100, 1, false), collects = window(100, 80, false);
   CHECK(undumped.keep(1 * kSecond, quiet));
   CHECK(undumped.keep(2 * kSecond, quiet = window(100, 1, false)));
@@ -59,7 +59,7 @@ TEST_CASE("a window in a collection does not make those before it one") {
 }
 
 TEST_CASE("a window that the source jvm missed is not idle") {
-  Undumped undumped;
+  WindowsWithoutDump undumped;
   Assembled first = window(100, 1, true), missed;
   CHECK(!undumped.keep(1 * kSecond, first));
   missed.duration_ns = kSecond;

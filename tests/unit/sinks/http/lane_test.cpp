@@ -167,7 +167,7 @@ Flat flat_of(const Asked &asked) {
   REQUIRE(record.ok());
   REQUIRE(record->size() == asked.body.size());
   Flat flat{record->metrics().size(), {}};
-  record->each_sample([&](const auto &sample) {
+  record->for_each_sample([&](const auto &sample) {
     CHECK(sample.duration_ns == 5'000'000'000);
     flat.pids.insert(std::stoul(std::string(sample.tags[1].value)));
   });

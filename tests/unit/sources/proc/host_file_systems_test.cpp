@@ -61,8 +61,8 @@ class Kernel {
 constexpr std::chrono::seconds kLong{60};
 
 FileSystemQueryOptions query_options(const std::shared_ptr<Kernel> &kernel, std::chrono::milliseconds wait,
-                                     std::chrono::milliseconds patience = kLong) {
-  return {.query = [kernel](const std::string &mount) { return kernel->query(mount); }, .wait = wait, .timeout = patience};
+                                     std::chrono::milliseconds response_timeout = kLong) {
+  return {.query = [kernel](const std::string &mount) { return kernel->query(mount); }, .wait = wait, .timeout = response_timeout};
 }
 
 std::vector<FileSystem> mounts(std::initializer_list<const char *> paths) {

@@ -25,8 +25,8 @@ std::string row(uint8_t last, std::string_view name, uint64_t number) {
 }
 
 ClientOptions options_for(uint16_t port) {
-  const auto patience = std::chrono::seconds(60);
-  return {parse_location("http://127.0.0.1:" + std::to_string(port) + "/db"), patience, patience, "none"};
+  const auto response_timeout = std::chrono::seconds(60);
+  return {parse_location("http://127.0.0.1:" + std::to_string(port) + "/db"), response_timeout, response_timeout, "none"};
 }
 
 // A client of a current server with this response to a select; the result, and the requests to the server.
@@ -146,11 +146,11 @@ TEST_CASE("clickhouse: the server gets the time limit of a query") {
 
 // Servers of one list, by their ports. A port of 0 is one where nothing listens.
 ClientOptions options_for(const std::vector<uint16_t> &ports) {
-  const auto patience = std::chrono::seconds(60);
+  const auto response_timeout = std::chrono::seconds(60);
   std::string text;
   for (const uint16_t port : ports)
     text += (text.empty() ? "http://127.0.0.1:" : ",http://127.0.0.1:") + std::to_string(port == 0 ? 1 : port);
-  return {parse_location(text + "/db"), patience, patience, "none"};
+  return {parse_location(text + "/db"), response_timeout, response_timeout, "none"};
 }
 
 std::string selected_texts(Client &client) {

@@ -77,10 +77,10 @@ class Metrics {
     std::map<std::string, Sums, std::less<>> hosts;
   };
   static Bins bins_of(Windows windows);
-  static void join(Bins &stretches, int64_t gap);
+  static void join(Bins &time_intervals, int64_t gap);
   // The intervals that overlap the time: their indices and durations.
   template <class Visit>
-  static void each_bin(const Bins &bins, int64_t begin_ns, int64_t end_ns, Visit &&visit);
+  static void for_each_bin(const Bins &bins, int64_t begin_ns, int64_t end_ns, Visit &&visit);
 
   // Reserves part of the budget, and releases it at the end.
   class Held {

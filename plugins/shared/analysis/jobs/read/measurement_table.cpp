@@ -74,7 +74,7 @@ Samples samples_of(const Metrics &metrics, const Windows &windows, size_t most, 
         (last - first) / static_cast<int64_t>(most) + 1;  // only a sample of the bins of very long windows is used
     for (int64_t at = first; at <= last; at += stride) all_ends.insert(at * step);
   }
-  for (const int64_t end : evidence::evenly(std::vector<int64_t>(all_ends.begin(), all_ends.end()), most)) {
+  for (const int64_t end : evidence::evenly_spaced(std::vector<int64_t>(all_ends.begin(), all_ends.end()), most)) {
     const Windows row = {{windows.front().host, end - step, end}};
     const auto ipc = metrics.mean(kIpc, row);
     if (!ipc) continue;

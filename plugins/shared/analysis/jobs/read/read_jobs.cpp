@@ -127,7 +127,7 @@ JobData read_jobs(const std::vector<std::string> &ids, const std::vector<store::
   store.spans(selection, [&](const store::Span &span) {
     budget.hold(1);
     budget.work(1);
-    if (of_no_job == WithoutJob::left_out && has_no_job(span)) return;
+    if (of_no_job == WithoutJob::omitted && has_no_job(span)) return;
     if (!open.keeps(span)) collector.add(span);
   });
   open.settle(collector, store);

@@ -17,11 +17,11 @@ namespace atalaya::jobs {
 
 // Reads all jobs of the range, or those with these ids. Throws the exceptions of queries, and Wrong if an id is not in the
 // store.
-enum class WithoutJob : uint8_t { left_out, read };
+enum class WithoutJob : uint8_t { omitted, read };
 
 // All jobs of the range, or those with these ids. Throws as queries do, and Wrong if one of the ids is not in the store.
 JobData read_jobs(const std::vector<std::string> &ids, const std::vector<store::TagFilter> &tags, const query::Range &range,
-                  store::Store &store, query::Budget &budget, WithoutJob of_no_job = WithoutJob::left_out);
+                  store::Store &store, query::Budget &budget, WithoutJob of_no_job = WithoutJob::omitted);
 
 // Counters of the framework in some tasks, by task, then by name. read_counters reads the spans again.
 using Counters = std::map<uint32_t, std::map<std::string, double>>;

@@ -48,7 +48,7 @@ const Group &stage_of(const std::vector<Group> &groups, const JobData &data, con
 
 std::vector<std::string> attempts_of(const JobData &data, const std::vector<uint32_t> &tasks) {
   std::vector<std::string> attempts;
-  for (const uint32_t number : evidence::evenly(tasks, kMaxTasks)) {
+  for (const uint32_t number : evidence::evenly_spaced(tasks, kMaxTasks)) {
     const Task &task = data.tasks[number];
     attempts.emplace_back(task.attempt().empty() ? task.task() : task.attempt());
   }

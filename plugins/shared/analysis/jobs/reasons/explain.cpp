@@ -143,8 +143,8 @@ class Explainer {
       if (chosen.contains(host)) others_.push_back(entry);
     }
     if (finding_.is_overtaken) own_ = facts_.entries_of(finding_.tasks);
-    own_ = evidence::evenly(own_, kMaxOwn);
-    others_ = evidence::evenly(others_, kMaxOthers);
+    own_ = evidence::evenly_spaced(own_, kMaxOwn);
+    others_ = evidence::evenly_spaced(others_, kMaxOthers);
   }
 
   // The windows of a phase: only its spans (such as several spills), because between them the task did other work.
@@ -158,7 +158,7 @@ class Explainer {
     Windows windows;
     for (auto part = begin; part != end; ++part)
       if (part->end_ns > entry.start_ns) windows.push_back({host, std::max(part->begin_ns, entry.start_ns), part->end_ns});
-    return evidence::evenly(windows, kMaxParts);
+    return evidence::evenly_spaced(windows, kMaxParts);
   }
 
   std::optional<double> gc_share(bool own) const {

@@ -14,7 +14,7 @@ enum class Resource { cpu, scheduling, disk, network, memory, jvm, power, framew
 std::string_view resource_text(Resource resource);
 Resource resource_of(std::string_view metric);
 
-enum class Combine { sum, mean, leave_out };
+enum class Combine { sum, mean, omit };
 // How the values of a host's cores, disks or processes are combined to one value. Unknown metrics are averaged.
 Combine combine_of(std::string_view metric, const store::MetricInfo *info);
 

@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kMinExact = 8;
 constexpr int kRounds = 3;
 
-struct Stretch {
+struct TimeInterval {
   size_t begin, end;
   size_t size() const { return end - begin; }
 };
@@ -54,8 +54,8 @@ class Miner {
  public:
   Miner(const Trace &trace, const MineOptions &options) : trace_(trace), options_(options) {}
 
-  std::vector<Stretch> find() {
-    std::vector<Stretch> found, rest;
+  std::vector<TimeInterval> find() {
+    std::vector<TimeInterval> found, rest;
     size_t at = 0;
     for (const Run &run : exact_runs(tokens_of(trace_), std::max(options_.least, kMinExact), kEpochs.back())) {
       found.push_back({run.begin, run.end});
@@ -65,19 +65,19 @@ class Miner {
     rest.push_back({at, trace_.size()});
     for (auto size = kEpochs.rbegin(); size != kEpochs.rend() && *size * 2 >= options_.least; ++size)
       rest = search(rest, *size, found);
-    std::sort(found.begin(), found.end(), [](const Stretch &a, const Stretch &b) { return a.begin < b.begin; });
+    std::sort(found.begin(), found.end(), [](const TimeInterval &a, const TimeInterval &b) { return a.begin < b.begin; });
     return found;
   }
 
  private:
   // Finds the parts where windows of this size match; returns the remaining parts.
-  std::vector<Stretch> search(const std::vector<Stretch> &where, size_t window, std::vector<Stretch> &found) const {
-    std::vector<Stretch> rest;
-    for (const Stretch &stretch : where) {
-      size_t kept = stretch.begin;
+  std::vector<TimeInterval> search(const std::vector<TimeInterval> &where, size_t window, std::vector<TimeInterval> &found) const {
+    std::vector<TimeInterval> rest;
+    for (const TimeInterval &time_interval : where) {
+      size_t kept = time_interval.begin;
       const size_t step = std::max<size_t>(window / 4, 1);
-      for (size_t at = stretch.begin; at + 2 * window <= stretch.end;) {
-        const size_t end = grown(at, stretch.end, window);
+      for (size_t at = time_interval.begin; at + 2 * window <= time_interval.end;) {
+        const size_t end = grown(at, time_interval.end, window);
         if (end == at) {
           at += step;
           continue;
@@ -86,7 +86,7 @@ class Miner {
         if (at > kept) rest.push_back({kept, at});
         at = kept = end;
       }
-      if (stretch.end > kept) rest.push_back({kept, stretch.end});
+      if (time_interval.end > kept) rest.push_back({kept, time_interval.end});
     }
     return rest;
   }
@@ -244,8 +244,8 @@ size_t epoch_of(uint8_t phase, const Profile &profile, Traces traces, const RunS
 MinedRuns mine(Traces traces, std::span<const Profile> known, const MineOptions &options) {
   PhaseSet set(options.likeness, known);
   for (const Trace *trace : traces)
-    for (const Stretch &stretch : Miner(*trace, options).find())
-      if (stretch.size() >= options.least) set.add(Profile(*trace, stretch.begin, stretch.end));
+    for (const TimeInterval &time_interval : Miner(*trace, options).find())
+      if (time_interval.size() >= options.least) set.add(Profile(*trace, time_interval.begin, time_interval.end));
   std::vector<Profile> phases = set.take();
   MinedRuns mined;
   mined.segments.resize(traces.size());

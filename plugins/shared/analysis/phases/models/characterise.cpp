@@ -262,15 +262,15 @@ void Characteriser::drop(size_t samples) {
 // also match the phase.
 size_t Characteriser::kept(size_t phase, size_t limit) const {
   const size_t window = std::max(options_.least, book_.epoch(phase));
-  const auto begin_of = [&](size_t end) { return end - std::min(end, window); };
+  const auto start_of = [&](size_t end) { return end - std::min(end, window); };
   const size_t likely = border(trace_, book_.profiles(), phase, limit, Side::end);
   size_t end = likely;
-  while (end > 0 && affinity(phase, begin_of(end), end) < kMinAffinity) --end;
+  while (end > 0 && affinity(phase, start_of(end), end) < kMinAffinity) --end;
   if (end == likely) return likely;
   // A part of the last matching window may belong to the other phase.
   size_t best = end;
-  for (size_t at = end; at-- > begin_of(end);)
-    if (affinity(phase, begin_of(end), at) > affinity(phase, begin_of(end), best)) best = at;
+  for (size_t at = end; at-- > start_of(end);)
+    if (affinity(phase, start_of(end), at) > affinity(phase, start_of(end), best)) best = at;
   return best;
 }
 

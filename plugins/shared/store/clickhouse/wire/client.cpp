@@ -312,9 +312,9 @@ void Client::execute(const Sql &sql) {
 }
 
 void Client::execute_on_cluster(const Sql &sql) {
-  const auto patience = std::chrono::floor<std::chrono::seconds>(std::min(options_.timeout, options_.deadline) / 2);
+  const auto response_timeout = std::chrono::floor<std::chrono::seconds>(std::min(options_.timeout, options_.deadline) / 2);
   const Sql::Rendered rendered = sql.render(version_);
-  const std::string settings = "&distributed_ddl_task_timeout=" + std::to_string(std::max<int64_t>(1, patience.count()));
+  const std::string settings = "&distributed_ddl_task_timeout=" + std::to_string(std::max<int64_t>(1, response_timeout.count()));
   const http_client::Answer answer = ask(settings + rendered.parameters, rendered.text, {});
   if (answer.status != 200 && refusal_of(answer.body).code != kTimeoutExceeded) fail(answer);
 }
@@ -327,7 +327,7 @@ void Client::select(const Query &query, const RowVisitor &visitor) {
   };
   for (size_t left = servers();; --left) {
     try {
-      return select_here(query, notice);
+      return select_on_server(query, notice);
     } catch (const Unreachable &problem) {
       if (began || left == 1) throw;
       give_up(problem.what());
@@ -336,7 +336,7 @@ void Client::select(const Query &query, const RowVisitor &visitor) {
   }
 }
 
-void Client::select_here(const Query &query, const RowVisitor &visitor) {
+void Client::select_on_server(const Query &query, const RowVisitor &visitor) {
   const Sql::Rendered rendered = framed(query).render(version_);
   std::vector<Type> types;
   types.reserve(query.columns.size());

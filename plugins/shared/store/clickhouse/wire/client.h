@@ -93,7 +93,7 @@ class Client {
 
  private:
   void connect_to(size_t server);
-  void select_here(const Query &query, const RowVisitor &visitor);
+  void select_on_server(const Query &query, const RowVisitor &visitor);
   const std::string &server_name() const { return server_names_[server_]; }
   http_client::Answer ask(const std::string &settings, std::string_view body, std::string_view encoding,
                           const http_client::BodyReader &reader = nullptr);

@@ -27,7 +27,7 @@ bool RowStream::take(std::string_view piece) {
 
 void RowStream::finish(const std::string &name) const {
   if (problem_) std::rethrow_exception(problem_);
-  if (enough_ || (whole_ && buffer_.empty())) return;
+  if (visitor_is_done_ || (whole_ && buffer_.empty())) return;
   throw Error(Cause::retry,
               name + (whole_ ? ": the answer goes on after its last row" : ": the answer ended early: " + describe_received()));
 }
@@ -55,11 +55,11 @@ bool RowStream::read(std::string_view &rest) {
 // Exceptions of a visitor must not pass through the connection's code.
 bool RowStream::visit() {
   try {
-    enough_ = !visitor_(row_);
+    visitor_is_done_ = !visitor_(row_);
   } catch (...) {
     problem_ = std::current_exception();
   }
-  return !enough_ && !problem_;
+  return !visitor_is_done_ && !problem_;
 }
 
 }  // namespace atalaya::store::clickhouse

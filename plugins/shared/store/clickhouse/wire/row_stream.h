@@ -35,7 +35,7 @@ class RowStream {
   std::vector<Cell> row_;
   std::string buffer_;
   bool whole_ = false;   // the last row was received
-  bool enough_ = false;  // the visitor needs no more rows
+  bool visitor_is_done_ = false;  // the visitor needs no more rows
   const char *wrong_ = "";
   std::exception_ptr problem_;
 };

@@ -46,7 +46,7 @@ bool merges_windows(const Query &query) {
 }
 
 bool needs_windows(const Query &query) {
-  return query.downsample && (!query.downsample->function || OverTime::knows(*query.downsample->function));
+  return query.downsample && (!query.downsample->function || OverTime::supports(*query.downsample->function));
 }
 
 bool needs_points(const Query &query) {
@@ -86,7 +86,7 @@ bool Collector::is_integral(Kind kind) const {
 
 // A delta is the amount of its window, not a value at each time of it.
 bool Collector::is_over_time(Kind kind) const {
-  return !query_.rate && OverTime::knows(function_) && (kind == Kind::gauge || kind == Kind::rate);
+  return !query_.rate && OverTime::supports(function_) && (kind == Kind::gauge || kind == Kind::rate);
 }
 
 std::optional<store::Steps> Collector::steps(size_t series) const {
@@ -159,7 +159,7 @@ void Collector::add_rolled(size_t series, const store::Summary &summary, const s
     kept.over_time->add_rolled(summary, plain);
   } else if (kept.integral) {
     if (kept.amounts && is_instant) return kept.integral->add(time_ns, 0, plain.values.front());
-    each_held(summary, plain, kept.amounts,
+    for_each_held(summary, plain, kept.amounts,
               [&](const Held &held) { kept.integral->add(held.time_ns, held.duration_ns, held.value); });
   } else if (!is_outside(time_ns)) {
     // A late point of that very time becomes a part of the step, too.
@@ -221,7 +221,7 @@ void Collector::add_raw(size_t series, const Held &held, const std::optional<int
 
 void Collector::add_total(Kept &kept, const Held &held) const {
   if (kept.amounts) return;
-  const int64_t begin_ns = std::max(core::begin_of(held.time_ns, held.duration_ns), query_.range.from_ns);
+  const int64_t begin_ns = std::max(core::start_of(held.time_ns, held.duration_ns), query_.range.from_ns);
   kept.total += held.value * static_cast<double>(held.time_ns - begin_ns);
 }
 

@@ -25,18 +25,18 @@ class Intervals {
   int64_t length_ns() const { return length_ns_; }  // 0: the whole range
   // The intervals for summaries: for functions of points, and for integrals.
   store::Steps steps() const { return {length_ns_, edge_ == Edge::end ? offset_ns_ + 1 : offset_ns_, range_}; }
-  store::Steps integral_steps() const { return {length_ns_, offset_ns_ + 1, stretch(), true}; }
+  store::Steps integral_steps() const { return {length_ns_, offset_ns_ + 1, time_interval(), true}; }
   // The start, the name and the end of the interval that contains the time directly after this instant.
-  int64_t begin_of(int64_t time_ns) const;
+  int64_t start_of(int64_t time_ns) const;
   // The start of the interval that contains an instant of the range.
-  int64_t instant_start(int64_t time_ns) const { return begin_of(edge_ == Edge::end ? time_ns - 1 : time_ns); }
+  int64_t instant_start(int64_t time_ns) const { return start_of(edge_ == Edge::end ? time_ns - 1 : time_ns); }
   bool has(int64_t time_ns) const { return time_ns > range_.from_ns && time_ns <= range_.to_ns; }
   int64_t interval_name(int64_t begin_ns) const;
   int64_t interval_end(int64_t begin_ns) const;
   // The part of the interval with this name that is in the range.
   Range range_of(int64_t name_ns) const;
   // The range as an interval (from, to].
-  Range stretch() const;
+  Range time_interval() const;
   Edge edge() const { return edge_; }
   // Number of intervals in the range, for fill policies. `range` is bounded.
   size_t count() const;

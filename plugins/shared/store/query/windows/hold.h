@@ -76,7 +76,7 @@ class Hold {
 // Converts rolled points to windows: the first one, which may start before their step, and the rest. `plain` is the point in
 // their place.
 template <class Take>
-void each_held(const store::Summary &summary, const store::Points &plain, bool is_amount, Take &&take) {
+void for_each_held(const store::Summary &summary, const store::Points &plain, bool is_amount, Take &&take) {
   const int64_t between = summary.last_ns - summary.first_ns, together = plain.durations_ns.front();
   const int64_t first = together > 0 ? together / summary.count : between / std::max<int64_t>(1, summary.count - 1);
   const auto ns = [](int64_t length) { return static_cast<double>(length); };

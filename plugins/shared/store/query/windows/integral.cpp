@@ -21,13 +21,13 @@ double ns_between(int64_t begin_ns, int64_t end_ns) {
 void Integral::add(int64_t time_ns, int64_t duration_ns, double value) {
   // An amount without a window was counted somewhere else, and is whole.
   if (amounts_ && duration_ns <= 0) {
-    const Range range = intervals_.stretch();
-    if (time_ns > range.from_ns && time_ns <= range.to_ns) put(intervals_.begin_of(time_ns - 1), value, 0);
+    const Range range = intervals_.time_interval();
+    if (time_ns > range.from_ns && time_ns <= range.to_ns) put(intervals_.start_of(time_ns - 1), value, 0);
     return;
   }
   hold_.add(time_ns, duration_ns, value, [&](const Held &held) {
     const bool is_window = duration_ns > 0;
-    if (is_window || collected_->counts(core::begin_of(held.time_ns, held.duration_ns), held.time_ns)) add_held(held);
+    if (is_window || collected_->counts(core::start_of(held.time_ns, held.duration_ns), held.time_ns)) add_held(held);
   });
 }
 
@@ -37,25 +37,25 @@ void Integral::add(const store::Points &points) {
 
 void Integral::add_held(const Held &held) {
   const double whole = ns_between(0, held.duration_ns);
-  const int64_t begin_ns = core::begin_of(held.time_ns, held.duration_ns);
+  const int64_t begin_ns = core::start_of(held.time_ns, held.duration_ns);
   add_interval(begin_ns, held.time_ns, amounts_ ? held.value / whole : held.value);
 }
 
 bool Integral::add(const store::Summary &summary) {
   if (!summary.integral) return false;
   hold_.skip(summary.last_ns, summary.durations_ns / std::max<int64_t>(1, summary.count));
-  put(intervals_.begin_of(summary.last_ns - 1), amounts_ ? summary.sum : *summary.integral, summary.durations_ns);
+  put(intervals_.start_of(summary.last_ns - 1), amounts_ ? summary.sum : *summary.integral, summary.durations_ns);
   return true;
 }
 
 void Integral::add_interval(int64_t begin_ns, int64_t end_ns, double per_ns) {
-  const Range range = intervals_.stretch();
+  const Range range = intervals_.time_interval();
   begin_ns = std::max(begin_ns, range.from_ns);
   end_ns = std::min(end_ns, range.to_ns);
   while (begin_ns < end_ns) {
     // Most windows are in the interval of the one before: that saves divisions.
     if (begin_ns < interval_ns_ || begin_ns >= interval_end_ns_) {
-      interval_ns_ = intervals_.begin_of(begin_ns);
+      interval_ns_ = intervals_.start_of(begin_ns);
       interval_end_ns_ = intervals_.interval_end(interval_ns_);
     }
     const int64_t until_ns = std::min(end_ns, interval_end_ns_);
@@ -83,8 +83,8 @@ void Integral::put(int64_t begin_ns, double amount, int64_t covered_ns) {
 // It holds for its interval, unless it is the first reading of a start.
 void Integral::add_alone(const Held &instant) {
   if (collected_->has_windows()) return;
-  const Range range = intervals_.stretch();
-  const int64_t begin_ns = intervals_.begin_of(instant.time_ns - 1);
+  const Range range = intervals_.time_interval();
+  const int64_t begin_ns = intervals_.start_of(instant.time_ns - 1);
   if (instant.time_ns <= range.from_ns || instant.time_ns > range.to_ns) return;
   add_interval(begin_ns, intervals_.interval_end(begin_ns), instant.value);
 }
@@ -92,7 +92,7 @@ void Integral::add_alone(const Held &instant) {
 // The collected time of the part of the interval that is in the range. Where none is known, that of the windows of the series: their
 // sum is less exact, because windows of one series may overlap by some milliseconds.
 double Integral::collected_in(const Part &part) const {
-  const Range range = intervals_.stretch();
+  const Range range = intervals_.time_interval();
   const int64_t begin_ns = std::max(part.begin_ns, range.from_ns);
   const int64_t end_ns = std::min(intervals_.interval_end(part.begin_ns), range.to_ns);
   const int64_t known_ns = collected_->length_in(begin_ns, end_ns);

@@ -20,7 +20,7 @@ class OverTime {
       : intervals_(intervals), function_(function.function), budget_(budget) {}
 
   // Returns true for avg, min, max, first and last. Other functions need samples: their number, their sum, their order by size.
-  static bool knows(const Aggregator &function);
+  static bool supports(const Aggregator &function);
 
   // Windows and instants may be added in any order.
   void add(int64_t time_ns, int64_t duration_ns, double value);

@@ -24,7 +24,7 @@ struct Column {
 };
 
 // The times from the first to the last point of columns; without points, the first one is after the last one.
-struct Stretch {
+struct TimeInterval {
   int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
 
   void add(const Column &column);

@@ -48,7 +48,7 @@ class ChunkWriter {
   void add_chunks(int64_t entity, std::span<Column> columns, int64_t arrived_ns, Effort effort);
   void add_chunk(int64_t entity, std::span<const Column> columns, int64_t arrived_ns, Effort effort);
 
-  Statement old_chunk_, add_chunk_, delete_chunk_, see_;
+  Statement old_chunk_, add_chunk_, delete_chunk_, mark_seen_;
   std::vector<int64_t> replaced_;
   ChunkEncoder encoder_;
   ChunkReader reader_;

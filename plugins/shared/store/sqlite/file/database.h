@@ -97,11 +97,11 @@ class Statement {
       callback(row);
       return true;
     };
-    each_while(go_on, arguments...);
+    for_each_while(go_on, arguments...);
   }
   // Calls the callback for each row until it returns false.
   template <class Callback, class... Arguments>
-  void each_while(Callback &&callback, const Arguments &...arguments) {
+  void for_each_while(Callback &&callback, const Arguments &...arguments) {
     const Reset reset{handle_.get()};
     int index = 0;
     (bind(++index, arguments), ...);

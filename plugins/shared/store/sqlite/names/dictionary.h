@@ -85,7 +85,7 @@ class Dictionary {
   Database &database_;
   Statement find_metric_, add_metric_, find_declaration_, declare_metric_;
   Statement find_tag_set_, add_tag_set_, expire_tag_set_;
-  Statement find_entity_, add_entity_, see_entity_, widen_entity_, expire_entities_;
+  Statement find_entity_, add_entity_, mark_entity_seen_, widen_entity_, expire_entities_;
   Statement find_shape_, add_shape_, add_entity_shape_, expire_shapes_;
   EntityIds entity_ids_;
   StackTree stacks_;

@@ -47,7 +47,7 @@ class EntityTags {
 using Wanted = std::function<bool(int64_t entity)>;
 using EntityVisitor = std::function<bool(int64_t id, Entity &&entity)>;
 // Visits entities with at least one stored number.
-void each_with_metrics(Database &database, const Selection &selection, const Wanted &wanted, const EntityVisitor &visitor);
+void for_each_with_metrics(Database &database, const Selection &selection, const Wanted &wanted, const EntityVisitor &visitor);
 
 // Returns the entities that pass the filters and may have samples in the range.
 Entities find_entities(Database &database, const Selection &selection);

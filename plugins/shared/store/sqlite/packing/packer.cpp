@@ -197,10 +197,10 @@ bool Packer::is_settled(int64_t begin_ns, int64_t end_ns, int64_t now_ns) {
 
 // To look costs as much as some hundred samples: not after each of many batches in vain.
 bool Packer::find_work(int64_t now_ns) {
-  const bool is_soon = batch_ < checked_batch_ + kBatchesALook && now_ns >= looked_ns_ && now_ns < looked_ns_ + kMinute;
+  const bool is_soon = batch_ < checked_batch_ + kBatchesALook && now_ns >= checked_ns_ && now_ns < checked_ns_ + kMinute;
   if (is_soon || choose(now_ns)) return !is_soon;
   checked_batch_ = batch_;
-  looked_ns_ = now_ns;
+  checked_ns_ = now_ns;
   return false;
 }
 

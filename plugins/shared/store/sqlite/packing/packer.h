@@ -75,7 +75,7 @@ class Packer {
 
   Stage stage_ = Stage::clean;
   uint64_t batch_ = 0, checked_batch_ = 0;  // checked_batch_: at that batch there was nothing to pack
-  int64_t looked_ns_ = INT64_MIN;
+  int64_t checked_ns_ = INT64_MIN;
   Unsettled unsettled_;
   std::map<int64_t, uint64_t> touched_;  // by interval of ten minutes: the last batch that wrote to it
   SliceReader reader_;                   // reads the windows that are being packed

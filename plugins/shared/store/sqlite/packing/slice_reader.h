@@ -35,9 +35,9 @@ struct CompactColumn {
 class SliceReader {
  public:
   // Receives each window with a damaged row, at least once per such row.
-  using Damaged = std::function<void(OpenWindow &)>;
+  using OnDamagedWindow = std::function<void(OpenWindow &)>;
 
-  SliceReader(Database &database, Damaged damaged);
+  SliceReader(Database &database, OnDamagedWindow damaged);
 
   // The windows must be in order of time.
   void begin(std::vector<OpenWindow> windows);
@@ -52,7 +52,7 @@ class SliceReader {
   void clear();
 
  private:
-  enum class Stage { all, survey, slice, complete };
+  enum class Stage { all, listing, slice, complete };
   struct Entity {
     int64_t id = 0;
     std::vector<CompactColumn> columns;
@@ -65,8 +65,8 @@ class SliceReader {
   };
 
   void read_all(int64_t &work);
-  void start_survey();
-  void survey(int64_t &work);
+  void start_listing();
+  void listing(int64_t &work);
   void read_slice(int64_t &work);
   // False: the row is damaged from some field on.
   bool add_row(Entity &entity, const SampleFields &fields);
@@ -79,17 +79,17 @@ class SliceReader {
   void add_column(Entity &entity, int64_t metric);
   void complete();
 
-  Damaged damaged_;
+  OnDamagedWindow damaged_;
   Statement list_rows_, read_rows_;
   Stage stage_ = Stage::all;
   std::vector<OpenWindow> windows_;
   std::map<int64_t, Size> entities_;  // entities of the windows, without those of a slice
   std::vector<Entity> slice_;         // sorted by entity
-  size_t taken_ = 0;                  // number of entities that were removed from it
+  size_t removed_count_ = 0;                  // number of entities that were removed from it
   size_t at_window_ = 0;
   size_t points_ = 0;    // estimate of the points in memory
   bool are_few_ = true;  // the last windows have few points
-  size_t likely_ = 0;    // number of points of a column in the last slice, as an estimate
+  size_t expected_points_ = 0;    // number of points of a column in the last slice, as an estimate
   size_t reserved_ = 0;  // points for which the slice has reserved memory
 };
 

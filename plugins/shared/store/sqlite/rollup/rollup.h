@@ -42,23 +42,23 @@ class Rollup {
  private:
   // The chunks of an entity that are being rolled up.
   struct Job {
-    int64_t entity = 0, stretch_ns = 0;
+    int64_t entity = 0, interval_ns = 0;
     std::vector<StoredChunk> sources;
     size_t at_source = 0;
     int64_t arrived_ns = INT64_MIN;
     RolledColumns columns;
-    std::optional<RolledColumns> as_they_are;  // the same points without a roll-up, while they are few, to compare the sizes
+    std::optional<RolledColumns> without_rollup;  // the same points without a roll-up, while they are few, to compare the sizes
   };
 
   // Converts a pool with chunks of several entities to chunks, at a time without roll-ups. False: there is no pool.
   bool dissolve_pool(int64_t &work);
-  void go_on(int64_t &work);
+  void continue_job(int64_t &work);
   bool choose(int64_t now_ns, int64_t &work);
   bool choose_from(RollupTable &table, int64_t every_ns, const RollupLevel &level, int64_t now_ns, int64_t &work);
   void begin(const StoredChunk &first, const RollupLevel &level, int64_t now_ns);
   bool has_rows(const StoredChunk &chunk);
   bool read(const StoredChunk &chunk, int64_t &work);
-  bool is_still_so();
+  bool is_unchanged();
   std::vector<StoredChunk> join();
   void finish(int64_t &work);
   void add_chunks();

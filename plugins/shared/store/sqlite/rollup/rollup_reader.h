@@ -20,7 +20,7 @@ class RolledChunks {
   // Moves to the first chunk with points in the range.
   void seek(int64_t entity, const Range &range);
   // Whether there is a chunk whose first point is not later than this time.
-  bool starts_until(int64_t time_ns) const { return is_there_ && first_ns_ <= time_ns; }
+  bool starts_until(int64_t time_ns) const { return has_chunk_ && first_ns_ <= time_ns; }
   int64_t first_ns() const { return first_ns_; }
   int64_t id() const { return id_; }
   // Reads the chunk's points of a metric. False: the chunk is damaged.
@@ -33,7 +33,7 @@ class RolledChunks {
   int64_t entity_ = 0, id_ = 0, first_ns_ = 0, last_ns_ = 0;
   Range range_;
   std::string head_, data_;
-  bool is_there_ = false, is_good_ = false;
+  bool has_chunk_ = false, is_good_ = false;
   ChunkReader reader_;
 };
 

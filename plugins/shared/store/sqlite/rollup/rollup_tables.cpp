@@ -16,27 +16,27 @@ struct Texts {
   std::string damaged;  // a table of this connection
 };
 
-Texts texts_of(RollupTable::Which which) {
-  if (which == RollupTable::Which::chunks)
+Texts texts_of(RollupTable::RollupTableKind which) {
+  if (which == RollupTable::RollupTableKind::chunks)
     return {"chunks", "0", "+id < coalesce((SELECT min(chunk) FROM unfinished), 9223372036854775807)", "damaged_chunks"};
   return {"rolled", "every_ns", "true", "damaged_rolled"};
 }
 
-std::string select(RollupTable::Which which, const char *condition) {
+std::string select(RollupTable::RollupTableKind which, const char *condition) {
   const Texts texts = texts_of(which);
   return "SELECT id, entity, " + texts.every + " AS every, first_ns, last_ns, arrived_ns FROM " + texts.table + " WHERE " +
          texts.counts + " AND abs(first_ns) < " + kFar + " AND abs(last_ns) < " + kFar + " AND +id NOT IN temp." + texts.damaged +
          " AND " + condition;
 }
 
-Database &with_damage_list(Database &database, RollupTable::Which which) {
+Database &with_damage_list(Database &database, RollupTable::RollupTableKind which) {
   database.execute(("CREATE TEMP TABLE IF NOT EXISTS " + texts_of(which).damaged + "(id INTEGER PRIMARY KEY)").c_str());
   return database;
 }
 
 }  // namespace
 
-RollupTable::RollupTable(Database &database, Which which)
+RollupTable::RollupTable(Database &database, RollupTableKind which)
     : oldest_(with_damage_list(database, which), select(which, "every = ?1 AND arrived_ns < ?2 ORDER BY arrived_ns LIMIT ?3")),
       inside_(database,
               select(which,

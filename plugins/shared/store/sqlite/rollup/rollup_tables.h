@@ -20,8 +20,8 @@ struct StoredChunk {
 // The part of the table `chunks` or `rolled` that a roll-up reads and deletes.
 class RollupTable {
  public:
-  enum class Which { chunks, rolled };
-  RollupTable(Database &database, Which which);
+  enum class RollupTableKind { chunks, rolled };
+  RollupTable(Database &database, RollupTableKind which);
 
   // Returns chunks with such steps (0: chunks without steps) that arrived before the time, the oldest first.
   std::vector<StoredChunk> oldest(int64_t every_ns, int64_t before_ns, int64_t most);

@@ -100,8 +100,8 @@ void RowWriter::put_field(Open &open, int64_t entity, int64_t metric, const atal
 
 bool RowWriter::is_given(int64_t metric) {
   const auto place = static_cast<size_t>(metric);
-  if (place >= given_.size()) given_.resize(place + 1);
-  return std::exchange(given_[place], number_) == number_;
+  if (place >= last_seen_.size()) last_seen_.resize(place + 1);
+  return std::exchange(last_seen_[place], number_) == number_;
 }
 
 void RowWriter::flush_all() {

@@ -65,7 +65,7 @@ class RowWriter {
   int64_t time_ns_ = 0;
   std::vector<Open> open_;  // some of them are in use
   size_t in_use_ = 0;
-  std::vector<uint64_t> given_;  // by metric: number of the last entity that had it
+  std::vector<uint64_t> last_seen_;  // by metric: number of the last entity that had it
   uint64_t number_ = 0;
   std::string stored_;
   BlockText changed_;

@@ -33,7 +33,7 @@ class StackReader {
   bool read(int64_t window, const Wanted &wanted, const Visitor &visitor);
 
  private:
-  void hand_over(int64_t entity, const Visitor &visitor);
+  void deliver(int64_t entity, const Visitor &visitor);
 
   struct Cell {
     int64_t stack = 0;

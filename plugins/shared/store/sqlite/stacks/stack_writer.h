@@ -47,7 +47,7 @@ class StackWriter {
     Number number;
   };
 
-  static void unite(std::vector<Change> &changes);
+  static void merge_pending(std::vector<Change> &changes);
   void read(const Place &place);
   // True: the row has changed and must be written.
   bool merge(const std::vector<Change> &changes);
