@@ -89,7 +89,7 @@ ChildHandle::Event ChildHandle::wait(uint32_t number, int64_t until_ns) {
     const uint32_t seen = control().news.load(std::memory_order_acquire);
     if (answered(number)) return Event::answered;
     if (control().emitted.load(std::memory_order_acquire) != handled_emits_) return Event::emitted;
-    if (!usable()) return Event::gone;
+    if (!usable()) return Event::ended;
     const int64_t until = std::min(until_ns, end_by_.load());
     if (until != INT64_MAX && monotonic() >= until) return Event::late;
     futex_wait(control().news, seen, until);

@@ -196,7 +196,7 @@ int gsub(lua_State *lua) {
   const int type = lua_type(lua, 3);
   luaL_argexpected(lua, type == LUA_TNUMBER || type == LUA_TSTRING || type == LUA_TFUNCTION || type == LUA_TTABLE, 3,
                    "string/function/table");
-  const lua_Integer most = luaL_optinteger(lua, 4, static_cast<lua_Integer>(subject.size()) + 1);
+  const lua_Integer maximum = luaL_optinteger(lua, 4, static_cast<lua_Integer>(subject.size()) + 1);
   LuaPattern pattern(subject, text, true);
   const char *place = subject.data();
   const char *const last = place + subject.size();
@@ -205,7 +205,7 @@ int gsub(lua_State *lua) {
   bool changed = false;
   luaL_Buffer result;
   luaL_buffinit(lua, &result);
-  while (count < most) {
+  while (count < maximum) {
     const uint64_t before = pattern.steps();
     const char *end = pattern.match_at(place);
     settle(lua, pattern, before);

@@ -55,9 +55,9 @@ class Contents : public Command {
   // Series with these metrics and tags in the range. Throws TooMuch.
   std::vector<store::Series> series_of(const std::vector<std::string> &metrics, const std::vector<store::TagFilter> &tags,
                                        command_line::Reading &reading) const {
-    const size_t most = options_.limits.series;
-    auto series = reading.store->series({metrics, tags, reading.range}, most + 1);
-    if (series.size() > most) throw query::TooMuch("more than " + std::to_string(most) + " series match" + query::kAskForLess);
+    const size_t maximum = options_.limits.series;
+    auto series = reading.store->series({metrics, tags, reading.range}, maximum + 1);
+    if (series.size() > maximum) throw query::TooMuch("more than " + std::to_string(maximum) + " series match" + query::kAskForLess);
     return series;
   }
 

@@ -119,7 +119,7 @@ void print(const PhasesOptions &args, core::JsonWriter &json) {
 
 int train_models(const PhasesOptions &args, command_line::Reading &reading, const PhaseDatabase &database) {
   const auto programs = runs_by_program(*reading.store, args.wanted(reading.range), database, reading.budget);
-  if (programs.empty()) return nothing("phases", reading.range);
+  if (programs.empty()) return report_no_data("phases", reading.range);
   core::JsonWriter json;
   json.list();
   for (const auto &[process, runs] : programs) {
@@ -148,7 +148,7 @@ int predict_phases(const PhasesOptions &args, command_line::Reading &reading, co
                     predictions_table(run, models).c_str());
     }
   };
-  if (!for_each_program(args, reading, database, predict)) return nothing("phases", reading.range);
+  if (!for_each_program(args, reading, database, predict)) return report_no_data("phases", reading.range);
   print(args, json);
   return 0;
 }
@@ -170,7 +170,7 @@ int find_anomalies(const PhasesOptions &args, command_line::Reading &reading, co
       for (const Anomaly &one : verdict.anomalies) spans.push_back(span_of(run, one));
     }
   };
-  if (!for_each_program(args, reading, database, judge)) return nothing("phases", reading.range);
+  if (!for_each_program(args, reading, database, judge)) return report_no_data("phases", reading.range);
   print(args, json);
   if (args.save) write_spans(args.host, command_line::one_store(args.options), spans);
   return 0;

@@ -84,7 +84,7 @@ void learn_program(std::span<LearnedRun *const> runs, Key key, const MineOptions
     run.segments = std::move(mined.segments[i]);
     run.ids = ids;
     for (const Segment &segment : run.segments)
-      if (segment.phase != kNoPhase) add_occurrences(run, segment, ids[segment.phase], options.least);
+      if (segment.phase != kNoPhase) add_occurrences(run, segment, ids[segment.phase], options.minimum);
   }
 }
 

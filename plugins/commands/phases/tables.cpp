@@ -105,12 +105,12 @@ std::string time_of_run(const ProgramRun &run) {
   return io::time_text(run.steps.front().of.start_ns / kSecond * kSecond);
 }
 
-std::vector<std::string> top_functions(const KnownPhase &phase, const Symbols &symbols, size_t most) {
+std::vector<std::string> top_functions(const KnownPhase &phase, const Symbols &symbols, size_t maximum) {
   std::vector<Part> parts(phase.phase.profile.parts().begin(), phase.phase.profile.parts().end());
   std::sort(parts.begin(), parts.end(), [](const Part &a, const Part &b) { return a.threads > b.threads; });
   std::vector<std::string> names;
   for (const Part &part : parts) {
-    if (names.size() >= most) break;
+    if (names.size() >= maximum) break;
     std::string text = symbols.text(part.symbol);
     if (const size_t leaf = text.rfind(';'); leaf != std::string::npos) text = text.substr(leaf + 1);
     names.push_back(core::visible(text));

@@ -139,7 +139,7 @@ bool Lane::deliver(std::span<const atalaya_sample> samples, std::string_view aut
   }
   if (!refused_everything()) return true;
   ++full_refusals_;
-  problem_ = dead_.front().url + " refuses every point: " + dead_.front().words;
+  problem_ = dead_.front().url + " refuses every point: " + dead_.front().server_message;
   reset_progress();
   pause_servers();
   return false;
@@ -376,16 +376,16 @@ std::string_view Lane::text_of(size_t record) {
 }
 
 void Lane::add_dead_letters(Range range, const Outcome &refusal) {
-  const std::string words = http_client::error_message(refusal.body);
+  const std::string server_message = http_client::error_message(refusal.body);
   for (size_t i = range.first; i < range.last; ++i) {
-    dead_.push_back({records_[i].sample, text_of(i), refusal.status, refusal.url, words});
+    dead_.push_back({records_[i].sample, text_of(i), refusal.status, refusal.url, server_message});
   }
   mark_delivered(range);
 }
 
 bool Lane::refused_everything() const {
   return !accepted_any_ && full_refusals_ < kMaxTries && dead_.size() >= kSuspicious &&
-         std::all_of(dead_.begin(), dead_.end(), [&](const DeadRecord &record) { return record.words == dead_.front().words; });
+         std::all_of(dead_.begin(), dead_.end(), [&](const DeadRecord &record) { return record.server_message == dead_.front().server_message; });
 }
 
 }  // namespace atalaya::http_sink

@@ -42,7 +42,7 @@ struct DeadRecord {
   size_t sample;            // index in the batch
   std::string_view record;  // valid until the lane's next batch
   int status;
-  std::string url, words;
+  std::string url, server_message;
 };
 
 // Delivers a part of a batch, one request after another. A call of deliver continues where the last one failed. Not thread-safe.

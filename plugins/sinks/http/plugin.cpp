@@ -222,7 +222,7 @@ class RequestSink : public Sink {
         host_.log(Level::warning, "the server refused " + std::to_string(points) + " of the points: " + why);
       }
       for (const DeadRecord &record : lane->dead())
-        dead_letters_.add({record.sample, record.url, record.status, record.words, record.record});
+        dead_letters_.add({record.sample, record.url, record.status, record.server_message, record.record});
     }
     dead_letters_.settle("points");
     for (const auto &[second, first] : options_.exposed_names->collisions())

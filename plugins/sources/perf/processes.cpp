@@ -71,7 +71,7 @@ void Processes::next_window() {
     fresh.swap(fresh_);
     fresh_bytes_ = 0;
   }
-  for (auto &[id, process] : fresh) keep(id, std::move(process));
+  for (auto &[id, process] : fresh) store_process(id, std::move(process));
   for (auto known = known_.begin(); known != known_.end();) {
     const bool forgotten = known->second->used + kForgottenAfter < window_;
     if (forgotten) bytes_ -= known->second->bytes();
@@ -80,7 +80,7 @@ void Processes::next_window() {
 }
 
 // Replaces an earlier reading, whose mappings become the previous mappings for stacks that were sampled before.
-void Processes::keep(const ProcessId &id, std::unique_ptr<Process> process) {
+void Processes::store_process(const ProcessId &id, std::unique_ptr<Process> process) {
   process->used = window_;
   std::unique_ptr<Process> &known = known_[id];
   if (known && known->read_ns > process->read_ns) return;
@@ -114,7 +114,7 @@ Process *Processes::find(const ProcessId &id) {
   auto process = read(id);
   if (!process) return nullptr;
   Process *found = process.get();
-  keep(id, std::move(process));
+  store_process(id, std::move(process));
   return found;
 }
 

@@ -65,7 +65,7 @@ class Processes {
 
  private:
   std::unique_ptr<Process> read(const ProcessId &id) const;
-  void keep(const ProcessId &id, std::unique_ptr<Process> process);
+  void store_process(const ProcessId &id, std::unique_ptr<Process> process);
   void evict_for(const Process *wanted);
 
   size_t max_bytes_, bytes_ = 0;

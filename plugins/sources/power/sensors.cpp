@@ -17,8 +17,8 @@ constexpr const char *kSupply = "sys/class/power_supply/";
 constexpr double kColdest = -100, kHottest = 250, kMaxSensorWatts = 100000;
 constexpr double kMinHostWatts = 1e-6;  // the smallest reading above 0: a running host draws power
 
-std::optional<double> between(std::optional<double> value, double least, double most) {
-  return value && *value >= least && *value <= most ? value : std::nullopt;
+std::optional<double> between(std::optional<double> value, double minimum, double maximum) {
+  return value && *value >= minimum && *value <= maximum ? value : std::nullopt;
 }
 
 // Whether the driver measures the power of the whole host: ACPI's power meter, and that of early IBM servers.

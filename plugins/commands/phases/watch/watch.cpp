@@ -35,19 +35,19 @@ std::string ended(const Step &step) {
 
 }  // namespace
 
-std::string Watcher::news(const std::vector<ProgramRun> &runs, int64_t from_ns, int64_t now_ns) {
+std::string Watcher::new_lines(const std::vector<ProgramRun> &runs, int64_t from_ns, int64_t now_ns) {
   std::string text;
   std::map<std::pair<std::string, std::string>, Reported> seen;
   for (const ProgramRun &run : runs) {
     Reported &reported = seen.try_emplace({run.host, run.pid}, reported_[{run.host, run.pid}]).first->second;
-    text += news(run, from_ns, now_ns, reported);
+    text += new_lines(run, from_ns, now_ns, reported);
   }
   reported_ = std::move(seen);
   if (watching_since_ns_ == 0) watching_since_ns_ = now_ns;
   return text;
 }
 
-std::string Watcher::news(const ProgramRun &run, int64_t from_ns, int64_t now_ns, Reported &reported) {
+std::string Watcher::new_lines(const ProgramRun &run, int64_t from_ns, int64_t now_ns, Reported &reported) {
   std::string text;
   for (size_t i = 0; i < run.steps.size(); ++i) {
     const Step &step = run.steps[i];

@@ -225,7 +225,7 @@ Answer Api::metrics() {
 Answer Api::suggest(const Request &request) {
   const std::string type = argument_of(request, "type");
   const std::string prefix = argument_of(request, "q");
-  const size_t most = limit_of(argument_of(request, "max"), 25);
+  const size_t maximum = limit_of(argument_of(request, "max"), 25);
   std::set<std::string> known;
   if (type == "metrics") {
     for (std::string &name : store().metrics()) known.insert(std::move(name));
@@ -238,7 +238,7 @@ Answer Api::suggest(const Request &request) {
     throw Wrong("Invalid 'type' parameter: \"" + type + "\"; write metrics, tagk or tagv");
   }
   std::vector<std::string> fitting;
-  for (auto name = known.lower_bound(prefix); name != known.end() && name->starts_with(prefix) && fitting.size() < most; ++name)
+  for (auto name = known.lower_bound(prefix); name != known.end() && name->starts_with(prefix) && fitting.size() < maximum; ++name)
     fitting.push_back(*name);
   return {200, list_json(fitting)};
 }
@@ -246,12 +246,12 @@ Answer Api::suggest(const Request &request) {
 Answer Api::lookup(const Request &request) {
   const std::string m = argument_of(request, request.method == "POST" && !request.body.empty() ? "metric" : "m");
   const query::Query wanted = read_lookup(m);
-  const size_t most = limit_of(argument_of(request, "limit"), 25);
+  const size_t maximum = limit_of(argument_of(request, "limit"), 25);
   const auto found = store().series({wanted.metrics, wanted.tags, {}}, limits_.series);
   core::JsonWriter json;
-  json.object().key("type").text("LOOKUP").key("metric").text(m.substr(0, m.find('{'))).key("limit").count(most);
+  json.object().key("type").text("LOOKUP").key("metric").text(m.substr(0, m.find('{'))).key("limit").count(maximum);
   json.key("time").integer(0).key("startIndex").integer(0).key("totalResults").count(found.size()).key("results").list();
-  for (size_t i = 0; i < std::min(most, found.size()); ++i) {
+  for (size_t i = 0; i < std::min(maximum, found.size()); ++i) {
     json.object().key("metric").text(found[i].metric).key("tags").members(found[i].tags);
     command_line::write_info(json, found[i].info.get());
     json.key("tsuid").text("").end_object();

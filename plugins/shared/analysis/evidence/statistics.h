@@ -36,26 +36,26 @@ double robust_deviation(const std::vector<double> &values, double middle);
 double student_tail(double t, double degrees);
 
 // The probability of at least this number of `all`, if each has the probability `part`.
-double binomial_tail(size_t least, size_t all, double part);
+double binomial_tail(size_t minimum, size_t all, double part);
 
 // Prior knowledge of a standard deviation: its expected value, and the number of values with the same weight.
 struct Prior {
   double deviation = 0, values = 0;
 };
 // For each value the probability that chance alone puts it this far below the others. Their deviation is estimated from the
-// others and the prior. Each of the `most` lowest values is compared with the values above all of these, so that they do not
+// others and the prior. Each of the `maximum` lowest values is compared with the values above all of these, so that they do not
 // hide each other.
-std::vector<double> chances_below(const std::vector<double> &values, size_t most, Prior prior);
+std::vector<double> chances_below(const std::vector<double> &values, size_t maximum, Prior prior);
 
 // Pearson's coefficient; NaN if one of them is constant.
 double correlation(std::span<const double> a, std::span<const double> b);
 
 // At most this number of values, evenly spaced over the whole range.
 template <class T>
-std::vector<T> evenly_spaced(const std::vector<T> &all, size_t most) {
-  if (all.size() <= most) return all;
+std::vector<T> evenly_spaced(const std::vector<T> &all, size_t maximum) {
+  if (all.size() <= maximum) return all;
   std::vector<T> some;
-  for (size_t i = 0; i < most; ++i) some.push_back(all[i * all.size() / most]);
+  for (size_t i = 0; i < maximum; ++i) some.push_back(all[i * all.size() / maximum]);
   return some;
 }
 

@@ -22,7 +22,7 @@ void add(Values &sum, const Values &values) {
 }
 
 bool matters(const Difference &difference, const Change &change) {
-  return std::max(std::abs(difference.before), std::abs(difference.after)) >= change.least();
+  return std::max(std::abs(difference.before), std::abs(difference.after)) >= change.min_difference();
 }
 
 Difference difference_of(const Values &before, const Values &after) {
@@ -36,7 +36,7 @@ Difference difference_of(const Values &before, const Values &after) {
 // Whether the change is large enough for a finding; a separate test excludes chance.
 bool is_large(const Difference &difference, const Change &change) {
   const double size = std::abs(difference.change());
-  return size >= change.least() && size > kSpreads * difference.spread && size >= kMinPart * std::abs(difference.before);
+  return size >= change.min_difference() && size > kSpreads * difference.spread && size >= kMinPart * std::abs(difference.before);
 }
 
 // A part that no peer has: the usage of each peer is 0.
@@ -61,9 +61,9 @@ Difference Change::other() const {
 }
 
 double Change::severity() const {
-  double most = total.beyond ? std::abs(total.change()) : 0;
-  for (size_t i = 0; i < named; ++i) most = std::max(most, std::abs(parts[i].difference.change()));
-  return std::min(1.0, capacity > 0 ? most / capacity : 0);
+  double maximum = total.beyond ? std::abs(total.change()) : 0;
+  for (size_t i = 0; i < named; ++i) maximum = std::max(maximum, std::abs(parts[i].difference.change()));
+  return std::min(1.0, capacity > 0 ? maximum / capacity : 0);
 }
 
 Parts peers_mean(const Parts &by_host, const std::vector<std::string> &hosts, const Steps &steps, PeerMeans &means) {
@@ -128,7 +128,7 @@ size_t tests_of(const Change &change) {
   return static_cast<size_t>(parts) + (matters(change.total, change) ? 1 : 0);
 }
 
-void judge(Change &change, size_t tests, size_t most) {
+void judge(Change &change, size_t tests, size_t maximum) {
   judge(change.total, change, tests);
   for (PartChange &part : change.parts) judge(part.difference, change, tests);
   // Parts that change in the same direction as the total come first; both groups are sorted by size.
@@ -142,7 +142,7 @@ void judge(Change &change, size_t tests, size_t most) {
   });
   const auto beyond =
       std::count_if(change.parts.begin(), change.parts.end(), [](const PartChange &part) { return part.difference.beyond; });
-  change.named = std::min(static_cast<size_t>(beyond), most);
+  change.named = std::min(static_cast<size_t>(beyond), maximum);
 }
 
 }  // namespace atalaya::explain

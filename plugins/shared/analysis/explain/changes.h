@@ -39,7 +39,7 @@ struct Change {
   // The largest difference of the total and the named parts, as a part of the capacity: from 0 to 1.
   double severity() const;
   // Smaller differences do not matter.
-  double least() const { return resource.min_share_of_capacity * capacity; }
+  double min_difference() const { return resource.min_share_of_capacity * capacity; }
 };
 
 // A finding: its chance is below evidence::kChance / tests, its difference is larger than kSpreads spreads of the baseline, than 5
@@ -61,7 +61,7 @@ Change change_of(const Resource &resource, const Parts &before, const Parts &aft
                  double capacity, const PeerMeans *peers = nullptr);
 // Differences that are large enough to be tested.
 size_t tests_of(const Change &change);
-// Sets the verdicts, and names at most `most` parts.
-void judge(Change &change, size_t tests, size_t most);
+// Sets the verdicts, and names at most `maximum` parts.
+void judge(Change &change, size_t tests, size_t maximum);
 
 }  // namespace atalaya::explain

@@ -23,7 +23,7 @@ struct FunctionChange {
   double before = 0, after = 0;
 };
 // The functions whose share grew most; none if either range has fewer than 20 samples in the window.
-std::vector<FunctionChange> grown_functions(const Tags &process, const Side &baseline, const Side &window, size_t most,
+std::vector<FunctionChange> grown_functions(const Tags &process, const Side &baseline, const Side &window, size_t maximum,
                                             Reader &reader);
 
 // Traffic with a peer, both directions, MiB/s.
@@ -31,7 +31,7 @@ struct PeerChange {
   std::string remote;
   double before = 0, after = 0;
 };
-std::vector<PeerChange> changed_peers(const Tags &process, const Side &baseline, const Side &window, size_t most, Reader &reader);
+std::vector<PeerChange> changed_peers(const Tags &process, const Side &baseline, const Side &window, size_t maximum, Reader &reader);
 
 // Phases of the process that occur in the window but not in the baseline.
 std::vector<std::string> new_phases(const Tags &process, const Side &baseline, const Side &window, Reader &reader);

@@ -32,8 +32,8 @@ struct Reader {
 class Steps {
  public:
   Steps() = default;
-  // At most `most` steps, none shorter than `window_ns`.
-  Steps(const Range &range, int64_t window_ns, size_t most);
+  // At most `maximum` steps, none shorter than `window_ns`.
+  Steps(const Range &range, int64_t window_ns, size_t maximum);
 
   size_t count() const { return complete_.size(); }
   size_t complete() const;

@@ -75,11 +75,11 @@ class WindowsWithoutDump {
  public:
   // True if the window, which ended at this time, is pending because it has no dump. Otherwise the pending windows were merged
   // into it.
-  bool keep(int64_t time_ns, Assembled &window);
+  bool add_window(int64_t time_ns, Assembled &window);
 
  private:
   static constexpr int64_t kMaxWindows = 5;
-  std::optional<Assembled> kept_;
+  std::optional<Assembled> pending_window_;
   int64_t end_ns_ = 0;
   bool is_jvm_ = false;
 };

@@ -45,16 +45,16 @@ struct Malformed {
   std::string text;
 };
 
-std::string text_at(const element &from, const char *key, size_t most = 256) {
+std::string text_at(const element &from, const char *key, size_t maximum = 256) {
   std::string_view text;
-  if (from[key].get(text) != simdjson::SUCCESS || text.empty() || text.size() > most)
-    throw Malformed{std::string("\"") + key + "\" is no text of 1 to " + std::to_string(most) + " bytes"};
+  if (from[key].get(text) != simdjson::SUCCESS || text.empty() || text.size() > maximum)
+    throw Malformed{std::string("\"") + key + "\" is no text of 1 to " + std::to_string(maximum) + " bytes"};
   return std::string(text);
 }
 
-double number_of(const element &value, const char *what, double least = 0) {
+double number_of(const element &value, const char *what, double minimum = 0) {
   double number = 0;
-  if (value.get(number) != simdjson::SUCCESS || !std::isfinite(number) || number < least || number > kMaxNumber)
+  if (value.get(number) != simdjson::SUCCESS || !std::isfinite(number) || number < minimum || number > kMaxNumber)
     throw Malformed{std::string("\"") + what + "\" has no valid number"};
   return number;
 }

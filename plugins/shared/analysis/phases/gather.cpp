@@ -67,7 +67,7 @@ std::vector<ProcessTrace> traces_of(const Process &process, const std::string &p
     has_gap = has_gap || pause_ns > window.duration_ns / 2;
     if (traces.empty() || pause_ns > kRunPause)
       traces.push_back({std::get<0>(process), std::get<1>(process), std::get<2>(process), {}, {}, {}, {}});
-    if (profile == "wall" && undumped.keep(time_ns, window)) continue;
+    if (profile == "wall" && undumped.add_window(time_ns, window)) continue;
     ProcessTrace &found = traces.back();
     if (has_gap && found.trace.size() > 0) found.gaps.push_back(found.trace.size());
     has_gap = false;

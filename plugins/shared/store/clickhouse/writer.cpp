@@ -148,7 +148,7 @@ void Writer::send_declarations(std::span<const atalaya_sample> samples, int64_t 
   const std::string rows = declarations_.rows_for(samples, now_ns);
   if (rows.empty()) return;
   if (const auto refusal = client_.insert(kMetricsColumns, rows))
-    throw Error(Cause::retry, name() + " refuses declarations of metrics (" + refusal->words +
+    throw Error(Cause::retry, name() + " refuses declarations of metrics (" + refusal->server_message +
                                   "); fix the table metrics, its constraints and views");
 }
 
@@ -156,7 +156,7 @@ void Writer::send_declarations(std::span<const atalaya_sample> samples, int64_t 
 void Writer::send_series() {
   if (rows_.series.places.empty()) return;
   if (const auto refusal = client_.insert(kSeriesColumns, rows_.series.bytes))
-    throw Error(Cause::retry, name() + " refuses series (" + refusal->words +
+    throw Error(Cause::retry, name() + " refuses series (" + refusal->server_message +
                                   "), and no point is stored without its series; fix the table series, its constraints and views");
   rows_.announced();
 }
@@ -170,7 +170,7 @@ void Writer::send(const char *columns, const TableRows &all) {
   const auto refusal = insert(columns, rows, whole);
   if (!refusal) return;
   if (whole.last >= kManyRows && !accepts_any(columns, rows))
-    throw Error(Cause::retry, name() + " accepts no row (" + refusal->words + "): INSERT INTO " + columns +
+    throw Error(Cause::retry, name() + " accepts no row (" + refusal->server_message + "): INSERT INTO " + columns +
                                   "; fix the table, its constraints and views");
   size_t requests = 0;
   search(columns, rows, whole, *refusal, requests);
@@ -201,7 +201,7 @@ void Writer::search(const char *columns, const TableRows &rows, Part part, const
   const size_t middle = part.first + (part.last - part.first) / 2;
   for (const Part half : {Part{part.first, middle}, Part{middle, part.last}}) {
     if (requests++ >= kMaxRequests)
-      throw Error(Cause::retry, name() + " refuses many rows, " + std::to_string(known_.size()) + " so far (" + refusal.words +
+      throw Error(Cause::retry, name() + " refuses many rows, " + std::to_string(known_.size()) + " so far (" + refusal.server_message +
                                     "); the search goes on when the batch comes again");
     if (const auto again = insert(columns, rows, half)) search(columns, rows, half, *again, requests);
   }

@@ -15,7 +15,7 @@ std::vector<Answer> run_query(const Query &query, store::Store &store, Budget &b
 
 // Selects and checks the series of a query. Throws if they exceed the budget, or this number.
 std::vector<store::Series> selected(const Query &query, store::Store &store, Budget &budget);
-std::vector<store::Series> selected(const Query &query, store::Store &store, size_t most);
+std::vector<store::Series> selected(const Query &query, store::Store &store, size_t maximum);
 
 // Selects the answers with the largest values: by average, or by sum, in which a short peak has little weight.
 // Keeps at most `top` answers of each metric, those with the largest integrals, and the largest first; 0: all. Releases the others,

@@ -19,7 +19,7 @@
 namespace atalaya::query {
 namespace {
 
-constexpr int64_t kMaxWindow = Hold::kLongest;
+constexpr int64_t kMaxWindow = ValueWindows::kLongest;
 constexpr size_t kGroupsAPart = 20'000;
 constexpr size_t kPointsAUsage = 20;  // the memory of one, in points
 
@@ -66,7 +66,7 @@ class Integrals : public store::PointVisitor {
     if (kind == store::Kind::total) return add_total(series, plain);
     const bool is_amount = kind == store::Kind::delta;
     if (is_amount && plain.durations_ns.front() <= 0) return points(series, plain);
-    for_each_held(summary, plain, is_amount, [&](const Held &held) { add(series, held); });
+    for_each_held(summary, plain, is_amount, [&](const ValueWindow &held) { add(series, held); });
   }
 
   std::vector<Usage> result() {
@@ -86,11 +86,11 @@ class Integrals : public store::PointVisitor {
   }
 
  private:
-  void add(size_t series, const Held &sample) {
+  void add(size_t series, const ValueWindow &sample) {
     // An amount without a window has been counted somewhere else, and is whole.
     const bool whole = sample.duration_ns <= 0 && of_series_[series]->kind == store::Kind::delta;
     if (whole) add_held(series, {sample.time_ns, 1, sample.value});
-    holds_[series].add(sample.time_ns, sample.duration_ns, sample.value, [&](const Held &held) {
+    holds_[series].add(sample.time_ns, sample.duration_ns, sample.value, [&](const ValueWindow &held) {
       if (!is_counted(series, sample, held)) return;
       if (whole)
         cover(*of_series_[series], held);
@@ -98,11 +98,11 @@ class Integrals : public store::PointVisitor {
         add_held(series, held);
     });
   }
-  bool is_counted(size_t series, const Held &sample, const Held &held) const {
+  bool is_counted(size_t series, const ValueWindow &sample, const ValueWindow &held) const {
     return sample.duration_ns > 0 ||
            host_sums_[series]->first->counts(core::start_of(held.time_ns, held.duration_ns), held.time_ns);
   }
-  void add_held(size_t series, const Held &held) {
+  void add_held(size_t series, const ValueWindow &held) {
     UsageGroup &group = *of_series_[series];
     const int64_t begin = core::start_of(held.time_ns, held.duration_ns);
     const double inside = overlap(begin, held.time_ns);
@@ -133,7 +133,7 @@ class Integrals : public store::PointVisitor {
     }
     group.usage.coverage = collected_part(hosts, range_);
   }
-  void cover(UsageGroup &group, const Held &held) const {
+  void cover(UsageGroup &group, const ValueWindow &held) const {
     group.usage.covered.add(std::max(core::start_of(held.time_ns, held.duration_ns), range_.from_ns),
                             std::min(held.time_ns, range_.to_ns));
   }
@@ -160,7 +160,7 @@ class Integrals : public store::PointVisitor {
   std::map<std::pair<std::string, Tags>, UsageGroup> groups_;
   std::vector<UsageGroup *> of_series_;
   std::vector<std::pair<const store::CollectedTime *const, double> *> host_sums_;  // of each series
-  std::vector<Hold> holds_;
+  std::vector<ValueWindows> holds_;
   std::vector<int64_t> last_;  // of totals: the point before
   std::vector<double> last_values_;
 };

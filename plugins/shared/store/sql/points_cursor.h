@@ -44,8 +44,8 @@ class PointsCursor : public sqlite3_vtab_cursor {
   void column(sqlite3_context *context, TableColumn column) const;
 
  private:
-  static void give(sqlite3_context *context, const Number &value);
-  static void give_rolled(sqlite3_context *context, const RolledPoint &point, TableColumn column);
+  static void set_result(sqlite3_context *context, const Number &value);
+  static void set_rolled_result(sqlite3_context *context, const RolledPoint &point, TableColumn column);
   int64_t time_ns() const { return is_rolled_ ? time_of(rolled_[point_]) : times_->times_ns[point_]; }
 
   static int64_t nanoseconds(int64_t ms);

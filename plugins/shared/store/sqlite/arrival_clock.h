@@ -25,15 +25,15 @@ class ArrivalClock {
   int64_t at(const core::ClockReading &now);
 
  private:
-  struct Kept {
+  struct StoredTime {
     std::string boot;
     int64_t boottime_ns = 0, realtime_ns = 0, arrived_ns = 0;
   };
   void begin(const core::ClockReading &now);
-  std::optional<Kept> read();
-  int64_t next_time(const Kept &kept, const core::ClockReading &now);
+  std::optional<StoredTime> read();
+  int64_t next_time(const StoredTime &kept, const core::ClockReading &now);
   int64_t adopt(int64_t realtime_ns);
-  void keep(const core::ClockReading &now);
+  void save_clock(const core::ClockReading &now);
 
   Database &database_;
   const std::string boot_;

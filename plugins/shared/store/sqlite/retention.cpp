@@ -114,7 +114,7 @@ bool Retention::delete_oldest(const Need &need, int64_t &rows, Packer &packer) {
   const auto arrival_of = [](const std::optional<Arrived> &one) { return one ? one->arrived_ns : INT64_MAX; };
   const int64_t oldest_ns = std::min({arrival_of(window), arrival_of(chunk), arrival_of(rolled)});
   if (window && window->arrived_ns == oldest_ns) {
-    packer.lose(window->id);
+    packer.discard(window->id);
     delete_window(*window, rows);
     return true;
   }

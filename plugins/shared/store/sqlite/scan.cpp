@@ -246,7 +246,7 @@ void Scan::deliver_chunk(std::vector<Wanted> &wanted, const Row &chunk, const Ra
     const auto from = times.begin() + static_cast<ptrdiff_t>(one.delivered);
     const auto first = std::lower_bound(from, times.end(), part->summary.first_ns);
     deliver_rows(one, static_cast<size_t>(first - times.begin()));
-    give_rolled(one, part->summary.first_ns);
+    deliver_rolled(one, part->summary.first_ns);
     const bool is_mixed = (first != times.end() && *first <= part->summary.last_ns) || one.rolled.has_until(part->summary.last_ns);
     const bool is_inside = part->summary.first_ns > range.from_ns && part->summary.last_ns <= range.to_ns;
     const auto set_data = [&] {
@@ -311,7 +311,7 @@ void Scan::deliver_stored(Wanted &wanted, const Part &part, const Times &stored,
   const Column &rows = wanted.rows;
   const bool is_mixed = wanted.delivered < rows.size() && rows.times_ns[wanted.delivered] <= part.summary.last_ns;
   if (!is_mixed && values_.is_count.empty()) {
-    give(wanted, {std::span(times).subspan(begin, end - begin), std::span(stored.durations_ns).subspan(begin, end - begin),
+    deliver(wanted, {std::span(times).subspan(begin, end - begin), std::span(stored.durations_ns).subspan(begin, end - begin),
                   std::span(values_.reals).subspan(begin, end - begin),
                   values_.counts.empty() ? std::span<const int64_t>{}
                                          : std::span<const int64_t>(values_.counts).subspan(begin, end - begin)});
@@ -325,11 +325,11 @@ void Scan::deliver_stored(Wanted &wanted, const Part &part, const Times &stored,
     const bool is_replaced = wanted.delivered < rows.size() && rows.times_ns[wanted.delivered] == times[i];
     if (!is_replaced) merged_.add(times[i], stored.durations_ns[i], values_.at(i));
   }
-  give(wanted, merged_, 0, merged_.size());
+  deliver(wanted, merged_, 0, merged_.size());
 }
 
 void Scan::deliver_rows(Wanted &wanted, size_t end) {
-  give(wanted, wanted.rows, wanted.delivered, end);
+  deliver(wanted, wanted.rows, wanted.delivered, end);
   wanted.delivered = end;
 }
 
@@ -337,10 +337,10 @@ void Scan::deliver_until(Wanted &wanted, int64_t until_ns) {
   const auto &times = wanted.rows.times_ns;
   const auto from = times.begin() + static_cast<ptrdiff_t>(wanted.delivered);
   deliver_rows(wanted, static_cast<size_t>(std::upper_bound(from, times.end(), until_ns) - times.begin()));
-  give_rolled(wanted, until_ns);
+  deliver_rolled(wanted, until_ns);
 }
 
-void Scan::give(Wanted &wanted, const Column &points, size_t begin, size_t end) {
+void Scan::deliver(Wanted &wanted, const Column &points, size_t begin, size_t end) {
   while (begin < end) {
     const bool counts = points.values[begin].is_count;
     size_t stop = begin;
@@ -351,25 +351,25 @@ void Scan::give(Wanted &wanted, const Column &points, size_t begin, size_t end) 
       if (counts) counts_.push_back(points.values[stop].count);
     }
     const size_t size = stop - begin;
-    give(wanted,
+    deliver(wanted,
          {std::span(points.times_ns).subspan(begin, size), std::span(points.durations_ns).subspan(begin, size), reals_, counts_});
     begin = stop;
   }
 }
 
-void Scan::give(Wanted &wanted, const Points &points) {
+void Scan::deliver(Wanted &wanted, const Points &points) {
   Points rest = points;
   while (wanted.rolled.has_until(rest.times_ns.back())) {
     const auto first = std::lower_bound(rest.times_ns.begin(), rest.times_ns.end(), wanted.rolled.next_ns());
     const auto before = static_cast<size_t>(first - rest.times_ns.begin());
     if (before > 0) visitor_.points(wanted.series, part_of(rest, 0, before));
     rest = part_of(rest, before, rest.times_ns.size());
-    give_rolled(wanted, wanted.rolled.next_ns());
+    deliver_rolled(wanted, wanted.rolled.next_ns());
   }
   visitor_.points(wanted.series, rest);
 }
 
-void Scan::give_rolled(Wanted &wanted, int64_t until_ns) {
+void Scan::deliver_rolled(Wanted &wanted, int64_t until_ns) {
   while (wanted.rolled.has_until(until_ns)) {
     const RolledPoint &point = wanted.rolled.take();
     const Number plain = plain_value(point, series_[wanted.series].kind());

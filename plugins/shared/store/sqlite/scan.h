@@ -62,10 +62,10 @@ class Scan {
   void deliver_stored(Wanted &wanted, const Part &part, const Times &stored, size_t begin, size_t end);
   void deliver_rows(Wanted &wanted, size_t end);
   void deliver_until(Wanted &wanted, int64_t until_ns);
-  void give(Wanted &wanted, const Column &points, size_t begin, size_t end);
+  void deliver(Wanted &wanted, const Column &points, size_t begin, size_t end);
   // Passes points, and the rolled points before them, to the visitor.
-  void give(Wanted &wanted, const Points &points);
-  void give_rolled(Wanted &wanted, int64_t until_ns);
+  void deliver(Wanted &wanted, const Points &points);
+  void deliver_rolled(Wanted &wanted, int64_t until_ns);
 
   std::span<const Series> series_;
   Range range_;

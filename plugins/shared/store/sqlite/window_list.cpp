@@ -58,8 +58,8 @@ const Window &WindowList::of(int64_t time_ns, int64_t duration_ns, int64_t now_n
     window.is_new = true;
   }
   if (now_ns - arrived_ns > kLateNs) note_late_.run(window.id, now_ns);
-  packer_.touch(window.id, time_ns);
-  for (const int64_t other : window.others) packer_.lose(other);
+  packer_.mark_written(window.id, time_ns);
+  for (const int64_t other : window.others) packer_.discard(other);
   return last_.emplace(std::move(window));
 }
 

@@ -162,7 +162,7 @@ void Bursts::end_burst() {
   const std::lock_guard lock(mutex_);
   const uint64_t before = recorded_.counted;
   const uint64_t unended = read_waits(end);
-  keep(recorded_.counted - before, {.waits = totals.waits + unended,
+  record_burst(recorded_.counted - before, {.waits = totals.waits + unended,
                                     .unknown = totals.unknown,
                                     .cost_ns = totals.cost_ns,
                                     .length_ns = static_cast<int64_t>(end - since)});
@@ -205,7 +205,7 @@ uint64_t Bursts::read_waits(uint64_t end_ns) {
 }
 
 // Waits that neither the kernel nor this class counted are lost.
-void Bursts::keep(uint64_t counted, const BurstTotals &totals) {
+void Bursts::record_burst(uint64_t counted, const BurstTotals &totals) {
   BurstTotals &all = recorded_.totals;
   all.waits += totals.waits;
   all.lost += totals.waits - std::min(counted, totals.waits);

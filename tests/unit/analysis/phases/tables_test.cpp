@@ -44,10 +44,10 @@ std::vector<ProgramRun> runs_with(size_t count, const std::vector<std::string> &
 const std::vector<std::string> kPhases = {"Reader$Splitter.load-0001", "Reader$Splitter.merge-0002"};
 
 size_t widest(const std::string &table) {
-  size_t most = 0;
+  size_t maximum = 0;
   std::istringstream lines(table);
-  for (std::string line; std::getline(lines, line);) most = std::max(most, core::display_width(line));
-  return most;
+  for (std::string line; std::getline(lines, line);) maximum = std::max(maximum, core::display_width(line));
+  return maximum;
 }
 
 TEST_CASE("tables of models, predictions and runs have 80 columns, whatever the names of functions are") {

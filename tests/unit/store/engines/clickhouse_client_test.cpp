@@ -100,9 +100,9 @@ TEST_CASE("clickhouse: servers that collect inserts must write each at once; old
 TEST_CASE("clickhouse: other servers are not taken for ClickHouse") {
   Server server([](const Asked &) { return answer("200 OK", "<html>hello</html>"); });
   Client client(options_for(server.port));
-  const std::string words = "clickhouse:http://127.0.0.1:" + std::to_string(server.port) +
+  const std::string server_message = "clickhouse:http://127.0.0.1:" + std::to_string(server.port) +
                             "/db: the server is not ClickHouse; write the port of its HTTP interface, usually 8123";
-  CHECK_THROWS_WITH_AS(client.connect(), words.c_str(), Error);
+  CHECK_THROWS_WITH_AS(client.connect(), server_message.c_str(), Error);
 }
 
 TEST_CASE("clickhouse: a refusal is caused by the rows, or by another reason") {
@@ -112,7 +112,7 @@ TEST_CASE("clickhouse: a refusal is caused by the rows, or by another reason") {
   const auto refusal = client.insert("t (a)", "rows");
   REQUIRE(refusal);
   CHECK(refusal->code == 469);
-  CHECK(refusal->words == "Constraint is violated. (VIOLATED_CONSTRAINT)");
+  CHECK(refusal->server_message == "Constraint is violated. (VIOLATED_CONSTRAINT)");
   said = answer("500 Internal Server Error", "Code: 252. DB::Exception: Too many parts");
   CHECK_THROWS_AS(client.insert("t (a)", "rows"), Error);
   said = answer("400 Bad Request", "Code: 33. DB::Exception: Cannot read all data");

@@ -63,14 +63,14 @@ double min_width(const Tree &tree, size_t max_frames) {
 
 // Lays out the frames, parents first.
 std::vector<Frame> frames_of(const Tree &tree, size_t max_frames) {
-  const double least = min_width(tree, max_frames);
+  const double minimum = min_width(tree, max_frames);
   std::vector<Frame> frames;
   if (tree.root().shown() > 0) frames.push_back({});
   for (size_t i = 0; i < frames.size(); ++i) {
     double begin = frames[i].begin;
     for (const uint32_t child : tree.children(frames[i].node)) {
       const double width = tree.node(child).shown();
-      if (width > 0 && width >= least) frames.push_back({child, begin});
+      if (width > 0 && width >= minimum) frames.push_back({child, begin});
       begin += width;
     }
   }

@@ -60,7 +60,7 @@ struct Group {
 
 struct DetectOptions {
   Clustering clustering = Clustering::pam;
-  double least = 0.2;  // minimum slowdown of a slow node
+  double minimum = 0.2;  // minimum slowdown of a slow node
 };
 
 // Grades all tasks and phases. Groups are sorted by job, then by stage in order of start; a stage has first its whole tasks,
@@ -74,7 +74,7 @@ constexpr size_t kMinTasks = 8, kMinNodeTasks = 3;
 // Returns the reason why the nodes cannot be judged; "" if they can.
 std::string why_no_verdict(const Group &group);
 
-// Whether the node is slower than chance and `least` explain, with this number of compared nodes.
+// Whether the node is slower than chance and `minimum` explain, with this number of compared nodes.
 bool is_slow(const Group &group, const NodeSpeed &node, const DetectOptions &options, size_t checked_at);
 
 // "98 KiB/s"; "12 s per task" for a group by time.

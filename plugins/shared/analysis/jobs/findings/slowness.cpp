@@ -105,7 +105,7 @@ class Finder {
       }
     for (const auto &[host, values] : of_host) {
       usual_[host] = evidence::median(values);
-      found_.most[host] = *std::max_element(values.begin(), values.end());
+      found_.maximum[host] = *std::max_element(values.begin(), values.end());
     }
   }
 

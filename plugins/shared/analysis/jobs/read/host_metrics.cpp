@@ -120,7 +120,7 @@ class MetricsReader : public store::PointVisitor {
  public:
   MetricsReader(const std::vector<Windows> &sets, const std::set<std::string> &hosts, store::Store &store, query::Budget &budget)
       : sets_(sets), reported_hosts_(hosts), store_(store), budget_(budget) {
-    all_.held_ = Metrics::Held(&budget);
+    all_.held_ = Metrics::Reservation(&budget);
     all_.programs_.resize(sets.size());
   }
 

@@ -83,16 +83,16 @@ class Metrics {
   static void for_each_bin(const Bins &bins, int64_t begin_ns, int64_t end_ns, Visit &&visit);
 
   // Reserves part of the budget, and releases it at the end.
-  class Held {
+  class Reservation {
    public:
-    explicit Held(query::Budget *budget = nullptr) : budget_(budget) {}
-    Held(Held &&other) noexcept : budget_(other.budget_), points_(std::exchange(other.points_, 0)) {}
-    Held &operator=(Held &&other) noexcept {
+    explicit Reservation(query::Budget *budget = nullptr) : budget_(budget) {}
+    Reservation(Reservation &&other) noexcept : budget_(other.budget_), points_(std::exchange(other.points_, 0)) {}
+    Reservation &operator=(Reservation &&other) noexcept {
       std::swap(budget_, other.budget_);
       std::swap(points_, other.points_);
       return *this;
     }
-    ~Held() {
+    ~Reservation() {
       if (points_ > 0) budget_->release(points_);
     }
     void more(size_t points) {
@@ -111,7 +111,7 @@ class Metrics {
   std::vector<std::vector<Program>> programs_ = std::vector<std::vector<Program>>(1);  // by set of windows
   std::vector<std::string> notes_;
   std::map<std::string, std::set<std::string>, std::less<>> cores_;  // by host
-  Held held_;
+  Reservation held_;
 };
 
 }  // namespace atalaya::jobs

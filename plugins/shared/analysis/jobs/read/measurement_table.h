@@ -27,11 +27,11 @@ void add_counters(Columns &columns, const Counters &counters, const std::vector<
 // rows from `index`.
 Table table_of(const Columns &columns, std::vector<double> &index);
 
-// Samples of instructions per cycle in some windows of one host, about `most` at most, with their rows.
+// Samples of instructions per cycle in some windows of one host, about `maximum` at most, with their rows.
 struct Samples {
   Rows rows;
   std::vector<double> ipc;
 };
-Samples samples_of(const Metrics &metrics, const Windows &windows, size_t most, const query::Budget &budget);
+Samples samples_of(const Metrics &metrics, const Windows &windows, size_t maximum, const query::Budget &budget);
 
 }  // namespace atalaya::jobs

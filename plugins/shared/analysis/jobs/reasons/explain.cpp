@@ -131,12 +131,12 @@ class Explainer {
 
   // Selects the slow tasks of the node, and tasks of some other nodes for comparison.
   void choose() {
-    std::vector<std::pair<size_t, uint32_t>> most;
+    std::vector<std::pair<size_t, uint32_t>> maximum;
     for (const NodeSpeed &node : group_.nodes)
-      if (node.host != finding_.host && node.host != 0) most.emplace_back(node.tasks, node.host);
-    std::sort(most.begin(), most.end(), [](const auto &a, const auto &b) { return a > b; });
+      if (node.host != finding_.host && node.host != 0) maximum.emplace_back(node.tasks, node.host);
+    std::sort(maximum.begin(), maximum.end(), [](const auto &a, const auto &b) { return a > b; });
     std::set<uint32_t> chosen;
-    for (size_t i = 0; i < std::min(most.size(), kMaxHosts); ++i) chosen.insert(most[i].second);
+    for (size_t i = 0; i < std::min(maximum.size(), kMaxHosts); ++i) chosen.insert(maximum[i].second);
     for (const Entry &entry : group_.entries) {
       const uint32_t host = data_.tasks[entry.task].host;
       if (host == finding_.host && entry.grade <= Grade::lower && !finding_.is_overtaken) own_.push_back(entry);
@@ -297,14 +297,14 @@ void explain(std::vector<Finding> &findings, const JobData &data, const std::vec
 Resource leading_resource(const Correlated &metrics) {
   std::map<Resource, double> sums;
   for (size_t i = 0; i < metrics.leading; ++i) sums[resource_of(metrics.all[i].name)] += std::abs(metrics.all[i].correlation);
-  Resource most = Resource::other;
+  Resource maximum = Resource::other;
   double largest = 0;
   for (const auto &[resource, sum] : sums) {
     if (sum <= largest) continue;
     largest = sum;
-    most = resource;
+    maximum = resource;
   }
-  return most;
+  return maximum;
 }
 
 }  // namespace atalaya::jobs

@@ -132,7 +132,7 @@ std::vector<Finding> find_remote(const JobData &data, const std::vector<Group> &
     contrast.test(found);
     const double slower = found.slower.value_or(0);
     finding.lost = time > 0 ? of_remote * slower / time : 0;
-    if (finding.tasks.size() < kMinNodeTasks || slower < options.least || finding.lost < kWorthwhile ||
+    if (finding.tasks.size() < kMinNodeTasks || slower < options.minimum || finding.lost < kWorthwhile ||
         !evidence::is_beyond_chance(found.chance_slower, stages[group.job]))
       continue;
     finding.slower = slower;

@@ -134,8 +134,8 @@ class Predictor {
   // Tasks fetch from all hosts concurrently, so they wait for the slowest host. Its answers are assumed to be slower by the same
   // factor as its tasks in the stage in which it is slowest.
   std::vector<int64_t> times_with_usual_responses(uint32_t host) const {
-    const auto most = slowness_.most.find(host);
-    const double slower = most == slowness_.most.end() ? 1 : std::max(1.0, most->second);
+    const auto maximum = slowness_.maximum.find(host);
+    const double slower = maximum == slowness_.maximum.end() ? 1 : std::max(1.0, maximum->second);
     std::vector<int64_t> times = times_;
     for (const Phase &phase : data_.phases) {
       if (!tasks_.has(phase.task) || tasks_.of(phase.task).host == host || !needs_of(data_.name(phase.phase)).network) continue;

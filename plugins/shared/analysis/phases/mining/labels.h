@@ -43,8 +43,8 @@ class Fit {
 enum class Side : uint8_t { begin, end };
 size_t border(const Trace &trace, std::span<const Profile> phases, size_t phase, size_t samples, Side side);
 
-// Divides the complete trace into segments. Segments shorter than `least` are merged into their neighbours.
-std::vector<Segment> best_segments(const Trace &trace, std::span<const Profile> phases, size_t least);
+// Divides the complete trace into segments. Segments shorter than `minimum` are merged into their neighbours.
+std::vector<Segment> best_segments(const Trace &trace, std::span<const Profile> phases, size_t minimum);
 // Assigns a segment that is too unlike its phase to no phase.
 void leave_out_unlike(const Trace &trace, std::span<const Profile> phases, const Likeness &likeness,
                       std::vector<Segment> &segments);

@@ -57,13 +57,13 @@ class Miner {
   std::vector<TimeInterval> find() {
     std::vector<TimeInterval> found, rest;
     size_t at = 0;
-    for (const Run &run : exact_runs(tokens_of(trace_), std::max(options_.least, kMinExact), kEpochs.back())) {
+    for (const Run &run : exact_runs(tokens_of(trace_), std::max(options_.minimum, kMinExact), kEpochs.back())) {
       found.push_back({run.begin, run.end});
       rest.push_back({at, run.begin});
       at = run.end;
     }
     rest.push_back({at, trace_.size()});
-    for (auto size = kEpochs.rbegin(); size != kEpochs.rend() && *size * 2 >= options_.least; ++size)
+    for (auto size = kEpochs.rbegin(); size != kEpochs.rend() && *size * 2 >= options_.minimum; ++size)
       rest = search(rest, *size, found);
     std::sort(found.begin(), found.end(), [](const TimeInterval &a, const TimeInterval &b) { return a.begin < b.begin; });
     return found;
@@ -109,7 +109,7 @@ class Miner {
 
   // Whether both halves of the part match: then it does not consist of two phases.
   bool is_stable(size_t begin, size_t window) const {
-    if (window < 2 * options_.least) return true;
+    if (window < 2 * options_.minimum) return true;
     const Profile first(trace_, begin, begin + window / 2), second(trace_, begin + window / 2, begin + window);
     return similarity(first, second, options_.likeness.rare).times >= kMinAffinity &&
            !differ_in_threads(first.threads(), second.threads());
@@ -129,7 +129,7 @@ std::vector<Profile> profiles_of(Traces traces, const RunSegments &segments, con
       if (segment.phase != kNoPhase) sums[segment.phase].add(Profile(*traces[run], segment.begin, segment.end));
   PhaseSet phases(options.likeness);
   for (const Profile &sum : sums)
-    if (sum.samples() >= options.least) phases.add(sum);
+    if (sum.samples() >= options.minimum) phases.add(sum);
   return phases.take();
 }
 
@@ -245,14 +245,14 @@ MinedRuns mine(Traces traces, std::span<const Profile> known, const MineOptions 
   PhaseSet set(options.likeness, known);
   for (const Trace *trace : traces)
     for (const TimeInterval &time_interval : Miner(*trace, options).find())
-      if (time_interval.size() >= options.least) set.add(Profile(*trace, time_interval.begin, time_interval.end));
+      if (time_interval.size() >= options.minimum) set.add(Profile(*trace, time_interval.begin, time_interval.end));
   std::vector<Profile> phases = set.take();
   MinedRuns mined;
   mined.segments.resize(traces.size());
   for (int round = 1; round <= kRounds; ++round) {
-    const size_t least = known.empty() && round < kRounds ? options.least : options.min_known_samples();
+    const size_t minimum = known.empty() && round < kRounds ? options.minimum : options.min_known_samples();
     for (size_t run = 0; run < traces.size(); ++run)
-      if (traces[run]->size() >= options.least) mined.segments[run] = best_segments(*traces[run], phases, least);
+      if (traces[run]->size() >= options.minimum) mined.segments[run] = best_segments(*traces[run], phases, minimum);
     if (round < kRounds) phases = with_missing(profiles_of(traces, mined.segments, options), known, options.likeness);
   }
   for (size_t run = 0; run < traces.size(); ++run) leave_out_unlike(*traces[run], phases, options.likeness, mined.segments[run]);

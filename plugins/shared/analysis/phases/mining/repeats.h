@@ -27,9 +27,9 @@ struct Run {
   uint32_t period = 1;
   bool operator==(const Run &) const = default;
 };
-// Returns the runs that the non-overlapping repeats reveal, in order, without overlaps, with at least `least` numbers and a
-// period of at most `longest`. Omits roots that contain at least `least` equal numbers in a row, because these numbers are a
+// Returns the runs that the non-overlapping repeats reveal, in order, without overlaps, with at least `minimum` numbers and a
+// period of at most `longest`. Omits roots that contain at least `minimum` equal numbers in a row, because these numbers are a
 // run.
-std::vector<Run> exact_runs(std::span<const uint32_t> text, size_t least, size_t longest);
+std::vector<Run> exact_runs(std::span<const uint32_t> text, size_t minimum, size_t longest);
 
 }  // namespace atalaya::phases

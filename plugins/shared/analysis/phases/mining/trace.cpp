@@ -6,7 +6,7 @@
 
 namespace atalaya::phases {
 
-Symbols::Symbols(size_t most, size_t bytes) : most_(most), room_(bytes) {
+Symbols::Symbols(size_t maximum, size_t bytes) : most_(maximum), room_(bytes) {
   texts_.push_back(&known_.emplace("[other]", kOther).first->first);
 }
 

@@ -17,7 +17,7 @@ namespace atalaya::phases {
 class Symbols {
  public:
   static constexpr uint32_t kOther = 0;
-  explicit Symbols(size_t most = 65536, size_t bytes = size_t{16} << 20);
+  explicit Symbols(size_t maximum = 65536, size_t bytes = size_t{16} << 20);
 
   uint32_t of(std::string_view text);
   const std::string &text(uint32_t symbol) const { return *texts_[symbol]; }

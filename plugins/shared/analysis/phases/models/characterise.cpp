@@ -44,7 +44,7 @@ void Characteriser::add(const OnlineSample &sample, std::vector<Occurrence> &cha
 
 void Characteriser::finish(std::vector<Occurrence> &changed) {
   if (current_) end(kept(current_->phase, trace_.size()), changed);
-  if (trace_.size() >= 2 * options_.least)
+  if (trace_.size() >= 2 * options_.minimum)
     learn(changed);
   else if (trace_.size() >= min_known())
     place(without_unlike(best_segments(trace_, book_.profiles(), min_known())), known_numbers(), changed);
@@ -143,7 +143,7 @@ bool Characteriser::has_unknown(std::vector<Segment> segments, size_t end) const
   if (!segments.empty()) segments.back().end = std::min(segments.back().end, end);
   size_t unknown = 0;
   for (const Segment &segment : without_unlike(std::move(segments))) unknown += segment.phase == kNoPhase ? segment.size() : 0;
-  return unknown >= 2 * options_.least;
+  return unknown >= 2 * options_.minimum;
 }
 
 Characteriser::Numbers Characteriser::known_numbers() const {
@@ -186,12 +186,12 @@ void Characteriser::place(const std::vector<Segment> &segments, const Numbers &n
     rest = segment.end;
   }
   // No phase was found: the first samples may be the end of the last phase, shorter than a phase.
-  if (!current_ && follows_last()) extend_last(std::min(kept(last_->phase, trace_.size()), options_.least - 1), changed);
+  if (!current_ && follows_last()) extend_last(std::min(kept(last_->phase, trace_.size()), options_.minimum - 1), changed);
 }
 
 // The samples before belong to no phase or, if there are few of them, to the phase that is before and after them.
 void Characteriser::begin(size_t phase, size_t sample, std::vector<Occurrence> &changed) {
-  const size_t few = std::max(options_.least, book_.epoch(phase));
+  const size_t few = std::max(options_.minimum, book_.epoch(phase));
   if (follows_last() && last_->phase == phase && sample <= few) {
     current_ = last_;
     current_->is_open = true;
@@ -261,7 +261,7 @@ void Characteriser::drop(size_t samples) {
 // Samples of an unknown phase with common first functions are more likely in any known phase than in none. So the last samples must
 // also match the phase.
 size_t Characteriser::kept(size_t phase, size_t limit) const {
-  const size_t window = std::max(options_.least, book_.epoch(phase));
+  const size_t window = std::max(options_.minimum, book_.epoch(phase));
   const auto start_of = [&](size_t end) { return end - std::min(end, window); };
   const size_t likely = border(trace_, book_.profiles(), phase, limit, Side::end);
   size_t end = likely;

@@ -36,7 +36,7 @@ class PhaseBook {
 
 struct CharacteriserOptions {
   size_t buffer = 120;  // samples without a known phase, after which new phases are learned
-  size_t least = 5;     // minimum samples of a new phase
+  size_t minimum = 5;     // minimum samples of a new phase
 };
 
 struct OnlineSample {
@@ -71,7 +71,7 @@ class Characteriser {
     std::vector<Candidate> candidates;  // candidates by phase
   };
 
-  MineOptions mining() const { return {book_.likeness(), options_.least}; }
+  MineOptions mining() const { return {book_.likeness(), options_.minimum}; }
   size_t min_known() const { return mining().min_known_samples(); }  // minimum samples of a known phase
   void follow(std::vector<Occurrence> &changed);
   void characterise(std::vector<Occurrence> &changed);

@@ -202,7 +202,7 @@ Refusal refusal_of(std::string_view body) {
   constexpr std::string_view kWords = "DB::Exception: ";
   if (const size_t at = body.find(kWords); at != std::string_view::npos) body.remove_prefix(at + kWords.size());
   body = body.substr(0, body.find(", e.what() ="));
-  refusal.words = http_client::error_message(body);
+  refusal.server_message = http_client::error_message(body);
   return refusal;
 }
 
@@ -292,7 +292,7 @@ http_client::Answer Client::ask(const std::string &settings, std::string_view bo
 
 void Client::fail(const http_client::Answer &answer) const {
   const Refusal refusal = refusal_of(answer.body);
-  const std::string said = server_name() + " answered " + std::to_string(answer.status) + ": " + refusal.words;
+  const std::string said = server_name() + " answered " + std::to_string(answer.status) + ": " + refusal.server_message;
   if (refusal.code == kUnknownDatabase)
     throw Error(Cause::config, said + "; make it: CREATE DATABASE " + options_.location.database);
   if (answer.status == 401 || answer.status == 403 ||

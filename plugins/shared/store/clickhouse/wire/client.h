@@ -51,7 +51,7 @@ struct ClientOptions {
 // The server's error code and message.
 struct Refusal {
   int code = 0;
-  std::string words;
+  std::string server_message;
 };
 
 struct Column {

@@ -45,7 +45,7 @@ class Collector : public store::PointVisitor {
   // If points are merged as they are, the last point of a series may be after the range.
   std::vector<Point> take_points(size_t series);
   // The exact counts of a series whose stored points are the answer.
-  std::vector<Count> take_counts(size_t series) { return std::move(kept_[series].counts); }
+  std::vector<Count> take_counts(size_t series) { return std::move(states_[series].counts); }
   // Sets the integral and the window of the answer. Call it after take_points.
   void add_extent(std::span<const size_t> series, Answer &answer) const;
   // Returns the query's aggregator. In a sum of integrals a missing value has no substitute, because there is nothing to
@@ -55,13 +55,13 @@ class Collector : public store::PointVisitor {
  private:
   // The state of one series: integrals or a function of its windows, a function of its points, or its unchanged points. If it
   // has windows and a function of points, the function is the average of instants, for intervals without windows.
-  struct Kept {
+  struct SeriesState {
     std::optional<Integral> integral;
     std::optional<OverTime> over_time;
     std::optional<Downsampler> function;
     std::vector<Point> points;
     std::vector<Count> counts;
-    Hold hold;
+    ValueWindows hold;
     double total = 0;          // integral of the unchanged points, in value x ns; for amounts the sum
     bool amounts = false;      // each value is the amount of its complete window
     bool holds = false;        // each value is valid at each time of its window
@@ -74,14 +74,14 @@ class Collector : public store::PointVisitor {
   bool is_integral(store::Kind kind) const;
   bool is_over_time(store::Kind kind) const;
   bool is_outside(int64_t time_ns) const { return time_ns <= query_.range.from_ns || time_ns > query_.range.to_ns; }
-  static size_t size_of(const Kept &kept);
+  static size_t size_of(const SeriesState &kept);
   void add(size_t series, int64_t time_ns, int64_t duration_ns, double value, const std::optional<int64_t> &count);
   void add_next(size_t series, const Point &point);
-  void add_value(size_t series, const Held &held, const std::optional<int64_t> &count);
-  void add_raw(size_t series, const Held &held, const std::optional<int64_t> &count);
+  void add_value(size_t series, const ValueWindow &held, const std::optional<int64_t> &count);
+  void add_raw(size_t series, const ValueWindow &held, const std::optional<int64_t> &count);
   void add_rolled(size_t series, const store::Summary &summary, const store::Points &plain);
   bool has_starts_only(size_t series) const;
-  void add_total(Kept &kept, const Held &held) const;
+  void add_total(SeriesState &kept, const ValueWindow &held) const;
 
   const Query &query_;
   Budget &budget_;
@@ -90,7 +90,7 @@ class Collector : public store::PointVisitor {
   const Aggregator function_;
   const std::vector<const store::CollectedTime *> &collected_;
   std::vector<RateOf> rates_;
-  std::vector<Kept> kept_;
+  std::vector<SeriesState> states_;
   int64_t rolled_until_ns_ = std::numeric_limits<int64_t>::min();  // a function needs points up to this time that are missing
 };
 

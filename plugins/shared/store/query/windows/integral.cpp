@@ -25,7 +25,7 @@ void Integral::add(int64_t time_ns, int64_t duration_ns, double value) {
     if (time_ns > range.from_ns && time_ns <= range.to_ns) put(intervals_.start_of(time_ns - 1), value, 0);
     return;
   }
-  hold_.add(time_ns, duration_ns, value, [&](const Held &held) {
+  value_windows_.add(time_ns, duration_ns, value, [&](const ValueWindow &held) {
     const bool is_window = duration_ns > 0;
     if (is_window || collected_->counts(core::start_of(held.time_ns, held.duration_ns), held.time_ns)) add_held(held);
   });
@@ -35,7 +35,7 @@ void Integral::add(const store::Points &points) {
   for (size_t i = 0; i < points.times_ns.size(); ++i) add(points.times_ns[i], points.durations_ns[i], points.values[i]);
 }
 
-void Integral::add_held(const Held &held) {
+void Integral::add_held(const ValueWindow &held) {
   const double whole = ns_between(0, held.duration_ns);
   const int64_t begin_ns = core::start_of(held.time_ns, held.duration_ns);
   add_interval(begin_ns, held.time_ns, amounts_ ? held.value / whole : held.value);
@@ -43,7 +43,7 @@ void Integral::add_held(const Held &held) {
 
 bool Integral::add(const store::Summary &summary) {
   if (!summary.integral) return false;
-  hold_.skip(summary.last_ns, summary.durations_ns / std::max<int64_t>(1, summary.count));
+  value_windows_.skip(summary.last_ns, summary.durations_ns / std::max<int64_t>(1, summary.count));
   put(intervals_.start_of(summary.last_ns - 1), amounts_ ? summary.sum : *summary.integral, summary.durations_ns);
   return true;
 }
@@ -81,7 +81,7 @@ void Integral::put(int64_t begin_ns, double amount, int64_t covered_ns) {
 }
 
 // It holds for its interval, unless it is the first reading of a start.
-void Integral::add_alone(const Held &instant) {
+void Integral::add_alone(const ValueWindow &instant) {
   if (collected_->has_windows()) return;
   const Range range = intervals_.time_interval();
   const int64_t begin_ns = intervals_.start_of(instant.time_ns - 1);
@@ -100,7 +100,7 @@ double Integral::collected_in(const Part &part) const {
 }
 
 std::vector<Point> Integral::take() {
-  if (hold_.alone()) add_alone(*hold_.alone());
+  if (value_windows_.alone()) add_alone(*value_windows_.alone());
   budget_.release(parts_.size());
   std::vector<Point> points;
   points.reserve(parts_.size());

@@ -24,7 +24,7 @@ class Integral {
   // Adds a summary of complete windows in one interval. False if that is not certain.
   bool add(const store::Summary &summary);
 
-  const Hold &hold() const { return hold_; }
+  const ValueWindows &hold() const { return value_windows_; }
   size_t size() const { return parts_.size(); }
   // integral over the range, in value x ns; for amounts the sum. It includes a single instant only after `take`.
   double total() const { return total_; }
@@ -37,17 +37,17 @@ class Integral {
     int64_t begin_ns = 0, covered_ns = 0;  // start and length of the time with windows
     double amount = 0;
   };
-  void add_held(const Held &held);
+  void add_held(const ValueWindow &held);
   void add_interval(int64_t begin_ns, int64_t end_ns, double per_ns);
   void put(int64_t begin_ns, double amount, int64_t covered_ns);
-  void add_alone(const Held &instant);
+  void add_alone(const ValueWindow &instant);
   double collected_in(const Part &part) const;
 
   const Intervals &intervals_;
   const bool amounts_;
   const store::CollectedTime *collected_;
   Budget &budget_;
-  Hold hold_;
+  ValueWindows value_windows_;
   int64_t interval_ns_ = 0, interval_end_ns_ = 0;  // interval of the last added value
   double total_ = 0;
   std::vector<Part> parts_;  // in order of time

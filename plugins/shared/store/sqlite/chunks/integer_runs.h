@@ -21,7 +21,7 @@ class IntegerRuns {
  private:
   struct Run {
     size_t begin = 0, end = 0;
-    int64_t least = 0, most = 0;
+    int64_t minimum = 0, maximum = 0;
     uint64_t cost = 0;  // in bits
   };
 

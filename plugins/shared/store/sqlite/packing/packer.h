@@ -27,9 +27,9 @@ class Packer {
   // `work`: approximate number of rows that it may read or delete. True: there is more work.
   bool step(int64_t now_ns, int64_t work);
   // Call it before a batch writes to the window.
-  void touch(int64_t window, int64_t time_ns);
+  void mark_written(int64_t window, int64_t time_ns);
   // The window was changed: discards its data.
-  void lose(int64_t window);
+  void discard(int64_t window);
   void start_batch() { ++batch_; }
   // Makes chunks of an entity's points immediately, in the caller's transaction. No unpacked row may be between them.
   void put(int64_t entity, std::vector<Column> columns, int64_t arrived_ns);
@@ -55,7 +55,7 @@ class Packer {
   bool is_quiet(int64_t begin_ns, int64_t end_ns) const;
   bool is_settled(int64_t begin_ns, int64_t end_ns, int64_t now_ns);
   void begin(int64_t begin_ns, int64_t end_ns);
-  void leave(OpenWindow &window);
+  void exclude(OpenWindow &window);
   void encode(int64_t &work);
   int64_t finish_cost() const;
   void finish(int64_t &work);

@@ -84,7 +84,7 @@ bool Rollup::dissolve_pool(int64_t &work) {
   const auto pool = first_pool_.number();
   if (!pool) return false;
   Transaction transaction(database_);
-  if (!packer_.dissolve(*pool)) leave({*pool});
+  if (!packer_.dissolve(*pool)) exclude({*pool});
   transaction.commit();
   work -= kWorkAPool;
   return true;
@@ -113,7 +113,7 @@ bool Rollup::choose_from(RollupTable &table, int64_t every_ns, const RollupLevel
   for (const StoredChunk &chunk : table.oldest(every_ns, now_ns - level.after_ns - stretch_of(level), kChecksPerStep)) {
     if (has_rows(chunk)) {
       // A window with a damaged row stays as rows, which still win over the chunk.
-      if (packer_.rows_of(chunk.entity, chunk.first_ns, chunk.last_ns) == Packer::Rows::damaged) table.leave(chunk.id);
+      if (packer_.rows_of(chunk.entity, chunk.first_ns, chunk.last_ns) == Packer::Rows::damaged) table.exclude(chunk.id);
       continue;
     }
     begin(chunk, level, now_ns);
@@ -152,7 +152,7 @@ bool Rollup::read(const StoredChunk &chunk, int64_t &work) {
     if (is_good && without_rollup) add_to(*without_rollup);
   });
   work -= columns.values() / kValuesAUnit + 1;
-  if (is_there && !is_good) leave(chunk);
+  if (is_there && !is_good) exclude(chunk);
   if (!is_good) return false;
   job_->columns.add(columns);
   job_->arrived_ns = std::max(job_->arrived_ns, chunk.arrived_ns);
@@ -160,8 +160,8 @@ bool Rollup::read(const StoredChunk &chunk, int64_t &work) {
 }
 
 // It stays, so that its content may be recovered.
-void Rollup::leave(const StoredChunk &chunk) {
-  table_of(chunk).leave(chunk.id);
+void Rollup::exclude(const StoredChunk &chunk) {
+  table_of(chunk).exclude(chunk.id);
   if (std::exchange(has_warned_, true) || !warn_) return;
   warn_((chunk.every_ns == 0 ? "chunk " : "rolled chunk ") + std::to_string(chunk.id) + " of database " + database_.path() +
         " is damaged: such chunks stay as they are, not rolled up; end the agent, and run `atalaya store repair`");

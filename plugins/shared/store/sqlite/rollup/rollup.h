@@ -63,7 +63,7 @@ class Rollup {
   void finish(int64_t &work);
   void add_chunks();
   void encode(const std::vector<Column> &columns, Chunk &chunk);
-  void leave(const StoredChunk &chunk);
+  void exclude(const StoredChunk &chunk);
   RollupTable &table_of(const StoredChunk &chunk) { return chunk.every_ns == 0 ? chunks_ : rolled_; }
 
   Database &database_;

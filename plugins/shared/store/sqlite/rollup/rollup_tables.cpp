@@ -46,7 +46,7 @@ RollupTable::RollupTable(Database &database, RollupTableKind which)
       read_(database, "SELECT head, data FROM " + texts_of(which).table + " WHERE id = ?1"),
       has_(database, "SELECT 1 FROM " + texts_of(which).table + " WHERE id = ?1"),
       remove_(database, "DELETE FROM " + texts_of(which).table + " WHERE id = ?1"),
-      leave_(database, "INSERT OR IGNORE INTO temp." + texts_of(which).damaged + " VALUES(?1)") {}
+      exclude_(database, "INSERT OR IGNORE INTO temp." + texts_of(which).damaged + " VALUES(?1)") {}
 
 template <class... Arguments>
 std::vector<StoredChunk> RollupTable::list(Statement &statement, const Arguments &...arguments) {
@@ -59,8 +59,8 @@ std::vector<StoredChunk> RollupTable::list(Statement &statement, const Arguments
   return chunks;
 }
 
-std::vector<StoredChunk> RollupTable::oldest(int64_t every_ns, int64_t before_ns, int64_t most) {
-  return list(oldest_, every_ns, before_ns, most);
+std::vector<StoredChunk> RollupTable::oldest(int64_t every_ns, int64_t before_ns, int64_t maximum) {
+  return list(oldest_, every_ns, before_ns, maximum);
 }
 
 std::vector<StoredChunk> RollupTable::inside(int64_t entity, int64_t shorter_than_ns, int64_t from_ns, int64_t to_ns,

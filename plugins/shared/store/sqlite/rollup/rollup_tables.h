@@ -24,7 +24,7 @@ class RollupTable {
   RollupTable(Database &database, RollupTableKind which);
 
   // Returns chunks with such steps (0: chunks without steps) that arrived before the time, the oldest first.
-  std::vector<StoredChunk> oldest(int64_t every_ns, int64_t before_ns, int64_t most);
+  std::vector<StoredChunk> oldest(int64_t every_ns, int64_t before_ns, int64_t maximum);
   // Returns the chunks of an entity with shorter steps that are in an interval and arrived before a time, in order of time.
   std::vector<StoredChunk> inside(int64_t entity, int64_t shorter_than_ns, int64_t from_ns, int64_t to_ns, int64_t before_ns);
   // Returns the chunks of an entity that overlap an interval.
@@ -34,13 +34,13 @@ class RollupTable {
   bool has(int64_t id) { return has_.number(id).has_value(); }
   void remove(int64_t id) { remove_.run(id); }
   // Excludes a damaged chunk from later lists.
-  void leave(int64_t id) { leave_.run(id); }
+  void exclude(int64_t id) { exclude_.run(id); }
 
  private:
   template <class... Arguments>
   std::vector<StoredChunk> list(Statement &statement, const Arguments &...arguments);
 
-  Statement oldest_, inside_, overlapping_, read_, has_, remove_, leave_;
+  Statement oldest_, inside_, overlapping_, read_, has_, remove_, exclude_;
 };
 
 }  // namespace atalaya::store

@@ -31,7 +31,7 @@ bool BlockReader::next_object_member() {
   entity_ = text_.key();
   const char *begin = text_.at();
   if (!text_.take('{')) return text_.fail();
-  const void *close = std::memchr(text_.at(), '}', text_.left());
+  const void *close = std::memchr(text_.at(), '}', text_.remaining());
   if (close == nullptr) return text_.fail();
   const char *end = static_cast<const char *>(close) + 1;
   text_.move_to(end);
@@ -51,7 +51,7 @@ bool BlockReader::next_group_values() {
       return text_.fail();
     }
     ++entity_;
-    if (!std::string_view(text_.at(), text_.left()).starts_with(kNone)) return take_sample();
+    if (!std::string_view(text_.at(), text_.remaining()).starts_with(kNone)) return take_sample();
     text_.move_to(text_.at() + kNone.size());
   }
   return false;
@@ -63,7 +63,7 @@ bool BlockReader::begin_group() {
   if (is_first) text_.take('[');
   if (text_.take(']')) {
     is_over_ = true;
-    return text_.left() == 0 ? false : text_.fail();
+    return text_.remaining() == 0 ? false : text_.fail();
   }
   if (!is_first && !text_.take(',')) return text_.fail();
   int64_t first = 0;
@@ -87,10 +87,10 @@ bool BlockReader::take_metrics() {
 }
 
 bool BlockReader::take_sample() {
-  const char *const begin = text_.at(), *const all_end = begin + text_.left();
+  const char *const begin = text_.at(), *const all_end = begin + text_.remaining();
   const char *end = begin;
   if (metrics_.size() > 1) {
-    const void *close = text_.left() > 0 && *begin == '[' ? std::memchr(begin, ']', text_.left()) : nullptr;
+    const void *close = text_.remaining() > 0 && *begin == '[' ? std::memchr(begin, ']', text_.remaining()) : nullptr;
     if (close == nullptr) return text_.fail();
     end = static_cast<const char *>(close) + 1;
   } else {

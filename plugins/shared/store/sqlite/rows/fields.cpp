@@ -49,7 +49,7 @@ bool FieldReader::next_place() {
   const bool is_list = count > 1;
   if (place_ == count) {
     ++place_;
-    return (!is_list || text_.take(']')) && text_.left() == 0 ? false : text_.fail();
+    return (!is_list || text_.take(']')) && text_.remaining() == 0 ? false : text_.fail();
   }
   if (is_list && !text_.take(place_ == 0 ? '[' : ',')) return text_.fail();
   ++place_;
@@ -70,7 +70,7 @@ bool FieldReader::skip_value() {
 bool FieldReader::read_short_number() {
   constexpr ptrdiff_t kDigits = 15;
   const char *const end = text_.end();
-  const bool negative = text_.left() > 0 && *text_.at() == '-';
+  const bool negative = text_.remaining() > 0 && *text_.at() == '-';
   const char *at = text_.at() + (negative ? 1 : 0);
   const char *const begin = at;
   int64_t digits = 0;

@@ -33,7 +33,7 @@ class ObjectReader {
 
   const char *at() const { return at_; }
   const char *end() const { return end_; }
-  size_t left() const { return static_cast<size_t>(end_ - at_); }
+  size_t remaining() const { return static_cast<size_t>(end_ - at_); }
   void move_to(const char *at) { at_ = at; }
   bool take(char wanted) {
     if (at_ == end_ || *at_ != wanted) return false;
