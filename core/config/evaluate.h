@@ -33,7 +33,7 @@ struct RawComponent {
   size_t file = 0;            // index in Evaluation::paths
   Value parameters;
   std::vector<Problem> problems;  // problems of the parameters
-  int function = LUA_NOREF;       // of a.call: reference in the Lua registry
+  int function = LUA_NOREF;       // for a.call: reference to the function in the Lua registry
   bool used = false;
 };
 
@@ -68,7 +68,7 @@ struct Evaluation {
   std::vector<RawComponent> components;
   std::vector<RawPipeline> pipelines;
   std::vector<RawTest> tests;
-  std::vector<std::string> paths;  // of the pipeline files
+  std::vector<std::string> paths;  // paths of the pipeline files
   bool finished = false;           // all files ran without an error
 };
 

@@ -80,10 +80,10 @@ class SegmentReader {
   enum class Kind { record, damage, end };
   struct Found {
     Kind kind = Kind::end;
-    uint64_t offset = 0, size = 0;   // its bytes in the file
-    RecordHeader header;             // of a record, or of damage with a valid header
+    uint64_t offset = 0, size = 0;   // position of the record or the damage in the file
+    RecordHeader header;             // header of a record, or of damage with a valid header
     bool has_header = false;         // `header` is valid
-    std::string_view name, payload;  // of a record; valid until the next call
+    std::string_view name, payload;  // name and payload of a record; valid until the next call
   };
 
   // `id`: the spool's; 0: read it from the header. A damaged header is no error, because the records after it can be read. A

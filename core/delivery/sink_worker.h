@@ -89,7 +89,7 @@ class SinkWorker {
   // The result of writing a batch.
   struct WriteResult {
     bool settled = true, delivered = false;  // not settled: the stop's deadline was over before the sink accepted the batch
-    std::string reason;                      // of a batch that is settled, but not delivered
+    std::string reason;                      // reason why a settled batch was not delivered
     int64_t busy_ns = 0;
   };
 
@@ -143,7 +143,7 @@ class SinkWorker {
   bool filled_ = true;     // the filler has ended
   SpoolDrops unrecorded_;  // dropped from the queue, not yet in the spool's counters
   std::mutex rows_mutex_;
-  std::map<std::string, LedgerRow *, std::less<>> rows_;  // by pipeline
+  std::map<std::string, LedgerRow *, std::less<>> rows_;  // ledger rows by pipeline
   // Used only by the filler.
   FlatEncoder encoder_;
   std::string payload_;

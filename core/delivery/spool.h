@@ -63,8 +63,8 @@ class Spool {
   // One thread calls append, sync and expire; another one take and settle. Any thread calls `close` and `counts`.
   enum class Put {
     stored,
-    dropped,  // by the policy, or because it is too large; counted, and the last element of `drops`
-    full,     // when_full = block
+    dropped,  // dropped by the policy, or because it is too large; counted, and the last element of `drops`
+    full,     // the spool is full and when_full = block
     failed,   // a disk error
     partial,  // the payload would be the first of a segment, but is not complete
   };
@@ -101,7 +101,7 @@ class Spool {
   void put_back(SpoolDrops &drops);
 
   uint64_t id() const { return state_.id; }
-  uint64_t bytes() const;  // of all segments
+  uint64_t bytes() const;  // size of all segments
   std::vector<SpoolCounts> counts() const;
   // Syncs and unlocks the folder. Later calls do nothing.
   void close();
@@ -116,7 +116,7 @@ class Spool {
     int64_t time_ns = 0;
     std::string pipeline;
     uint32_t samples = 0;
-    bool kept = true;  // a crash restores it; false after later records were dropped
+    bool kept = true;  // false: later records were dropped, so that a crash does not restore this one
   };
 
   explicit Spool(SpoolLimits limits);

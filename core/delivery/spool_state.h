@@ -26,7 +26,7 @@ namespace atalaya::core {
 struct SpoolCounts {
   std::string pipeline;
   uint64_t appended = 0, consumed = 0, delivered = 0, dead_letter = 0;
-  std::map<std::string, uint64_t, std::less<>> dropped;  // by reason
+  std::map<std::string, uint64_t, std::less<>> dropped;  // samples by reason
 
   uint64_t queued() const { return appended - consumed; }
   uint64_t dropped_total() const;

@@ -18,7 +18,7 @@ struct SpoolView {
   };
   SpoolState state;  // the last stored state
   bool has_state = false;
-  std::vector<File> segments;  // with undelivered records
+  std::vector<File> segments;  // segments with undelivered records
 };
 
 // Returns an error if the folder contains no spool.

@@ -17,7 +17,7 @@ namespace atalaya::core {
 // Samples that an instance counted with host->count since the last `take`.
 struct Tally {
   int64_t merged = 0, created = 0, dropped = 0, dead_letter = 0;
-  std::vector<std::pair<std::string, int64_t>> reasons;  // of dropped
+  std::vector<std::pair<std::string, int64_t>> reasons;  // dropped samples by reason
 };
 
 // The services of an instance in the engine. Collects its counts until the engine moves them into the ledger.

@@ -24,7 +24,7 @@ struct Counts {
   int64_t spooled = 0;                   // the queued samples that are in the spool
   int64_t gaps = 0;                      // windows that a source skipped
   int64_t errors = 0;                    // calls that failed
-  int64_t restarts = 0;                  // of the process of an isolated component
+  int64_t restarts = 0;                  // restarts of the process of an isolated component
   int64_t busy_ns = 0;                   // time in calls of the component
 };
 

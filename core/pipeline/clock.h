@@ -49,7 +49,7 @@ class WindowClock {
   int64_t last_reading_ = 0;  // CLOCK_MONOTONIC time of the last collection, rounded as its window
   int64_t next_end_ = 0;
   int64_t real_offset_ = 0;  // realtime - monotonic without the noise of a reading: slewing changes both clocks
-  int64_t last_offset_ = 0;  // the same at the last tick: a jump is a clock step
+  int64_t last_offset_ = 0;  // real_offset_ at the last tick: a jump is a clock step
   int64_t boot_offset_ = 0;  // boottime - monotonic: it grows during a suspend
 };
 

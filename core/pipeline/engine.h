@@ -25,7 +25,7 @@ namespace atalaya::core {
 class Engine {
  public:
   struct Options {
-    int64_t flush_deadline_ns = 5'000'000'000;  // for delivering the queues when stopping
+    int64_t flush_deadline_ns = 5'000'000'000;  // maximum time to deliver the queues during a stop
     uint64_t max_windows = 0;                   // stop after this many complete windows; 0 = never
     std::string host;                           // "" = the host's name
     Launcher *launcher = nullptr;               // for isolated components

@@ -69,7 +69,7 @@ class SourceRun {
   int64_t interval_ns_;
   PipelineServices *services_;
   CountingSurroundings *surroundings_ = nullptr;
-  SourceThread *thread_ = nullptr;      // the same object as surroundings_, if the source has a thread of its own
+  SourceThread *thread_ = nullptr;      // the same object as surroundings_, if the source has a separate thread
   std::shared_ptr<Instance> instance_;  // owns its surroundings: acknowledgements may outlive the pipeline
   LedgerRow *row_ = nullptr;
   unsigned failures_ = 0;                   // number of consecutive failed collects

@@ -54,7 +54,7 @@ class Batch {
   Arena arena_;
   atalaya_batch raw_{};
   atalaya_sample *own_samples_ = nullptr;  // the sample array that this batch allocated
-  uint64_t own_capacity_ = 0;              // its size in samples
+  uint64_t own_capacity_ = 0;              // capacity of own_samples_, in samples
   unsigned uses_ = 0;
 };
 

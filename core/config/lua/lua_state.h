@@ -23,10 +23,10 @@ namespace atalaya::core {
 
 // All limits. Times are CPU time of the thread, so that a busy host does not shorten them.
 struct LuaLimits {
-  static constexpr size_t kMemory = size_t{64} << 20;     // of one file
-  static constexpr size_t kString = size_t{1} << 20;      // of one string
+  static constexpr size_t kMemory = size_t{64} << 20;     // memory of one state
+  static constexpr size_t kString = size_t{1} << 20;      // bytes of one string
   static constexpr size_t kElements = 1'000'000;          // elements that one call of a library function may visit
-  static constexpr size_t kFile = size_t{1} << 20;        // of one Lua file's text
+  static constexpr size_t kFile = size_t{1} << 20;        // bytes of one Lua file
   static constexpr int64_t kEvaluate_ns = 2'000'000'000;  // time to evaluate one file
   static constexpr int64_t kBatch_ns = 50'000'000;        // the inline function calls of one batch: this time,
   static constexpr int64_t kSample_ns = 5'000;            // plus this for each sample of the batch
@@ -73,7 +73,7 @@ class LuaState {
   bool timed_out() const { return timed_out_; }
   // lua_pcall with limits and file:line messages. After a failure the function and its arguments are removed from the stack.
   bool call(int arguments, int results);
-  Failure failure();  // of the last call that failed
+  Failure failure();  // the error of the last call that failed
 
   // Removes the memory limit, for C++ code that reads results: without it, Lua calls that only allocate raise no error.
   void lift_memory_limit() { heap_.set_limit(SIZE_MAX); }

@@ -25,7 +25,7 @@ struct Process {
   std::string cgroup;                // path
   std::string_view runtime;          // "jvm", "node", "python"; empty: unknown
   tasks::TaskTags task;              // task of the complete process
-  uint64_t refreshed = 0, used = 0;  // CLOCK_MONOTONIC times of the windows
+  uint64_t refreshed = 0, used = 0;  // numbers of the windows in which it was last refreshed, and last used
   int64_t read_ns = 0;
   size_t bytes() const { return sizeof(Process) + memory.bytes() + cgroup.capacity(); }
 };

@@ -155,7 +155,7 @@ void Collector::emit_energy(const std::vector<std::optional<Energy>> &energy) {
       if (!energy[i]) continue;
       out_.values().set("sys.core.energy", energy[i]->joules);
       out_.values().set("sys.core.power", energy[i]->watts());
-      out_.core(zones[i].core);
+      out_.emit_core(zones[i].core);
       continue;
     }
     Sum &sum = sums[{zones[i].domain, zones[i].package}];
@@ -178,7 +178,7 @@ void Collector::emit_energy(const std::vector<std::optional<Energy>> &energy) {
     if (key.first == Domain::platform)
       out_.emit({});
     else
-      out_.package(key.second);
+      out_.emit_package(key.second);
   }
   if (all_packages) power_.packages = packages;
 }
@@ -216,7 +216,7 @@ void Collector::collect_gpus(int64_t now_ns, bool baseline) {
     const auto counted = gpu_energy_.exchange(gpu.name, {gpu.energy_mj});
     const auto joules = counted.increase(&EnergyCount::millijoules);
     if (joules && *joules * 1e-3 <= kMaxGpuWatts * counted.seconds()) values.set("gpu.energy", *joules * 1e-3);
-    out_.gpu(gpu.name);
+    out_.emit_gpu(gpu.name);
   }
   gpu_energy_.end();
   for (const GpuProcess &process : nvml_.read_processes()) {
@@ -224,7 +224,7 @@ void Collector::collect_gpus(int64_t now_ns, bool baseline) {
     if (name.empty()) continue;
     if (!baseline) out_.values().set("proc.gpu.usage", process.usage);  // the first values cover time before the window
     out_.values().set("proc.gpu.mem.used", process.memory_mib);
-    out_.gpu_process(process.pid, name, process.gpu);
+    out_.emit_gpu_process(process.pid, name, process.gpu);
   }
 }
 

@@ -21,7 +21,7 @@ namespace atalaya::receive {
 
 // Limits per sender and hour; 0: no limit.
 struct Quotas {
-  uint64_t bytes = 0;  // after decompression
+  uint64_t bytes = 0;  // bytes after decompression
   int64_t cpu_ns = 0;
   uint64_t series = 0;
 };

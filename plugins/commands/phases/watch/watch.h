@@ -50,7 +50,7 @@ class Watcher {
   int64_t watching_since_ns_ = 0;         // time of the first call of news; 0 during it
   std::map<std::string, Models> models_;  // by program: models of its normal runs
   std::map<std::pair<std::string, std::string>, Reported>
-      reported_;  // by host and pid: state of the processes in the last call of news
+      reported_;  // by host and pid: state of the processes in the last call of new_lines
 };
 
 }  // namespace atalaya::phases

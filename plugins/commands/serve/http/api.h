@@ -44,7 +44,7 @@ class Api {
 
   // The log of experiments of the store. Throws Wrong if several stores are read.
   experiments::ExperimentLog log() const;
-  Answer success(const std::string &data);  // in Prometheus' format, with a warning if parts of the store are damaged
+  Answer success(const std::string &data);  // an answer in Prometheus' format, with a warning if parts of the store are damaged
   Answer query(const Request &request);
   Answer metrics();
   Answer suggest(const Request &request);

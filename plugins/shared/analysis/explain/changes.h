@@ -30,7 +30,7 @@ struct Change {
   Resource resource;
   Difference total;
   double capacity = 1;
-  std::vector<PartChange> parts;  // all of them, the largest difference first; the first `named` are reported by name
+  std::vector<PartChange> parts;  // all parts, the largest difference first; the first `named` are reported by name
   size_t named = 0;
 
   bool is_finding() const { return total.beyond || named > 0; }

@@ -27,7 +27,7 @@ struct Resource {
   Capacity capacity = Capacity::one;
   double size = 1;                      // the capacity, for Capacity::one
   double min_share_of_capacity = 0.01;  // share of the capacity: smaller differences are not reported
-  int rank = 0;                         // of two causes with equal parts of their capacities, the more specific one comes first
+  int rank = 0;                         // order of causes with equal shares of their capacities: the more specific one comes first
   std::vector<store::TagFilter> tags = {};
   // A metric that the same source reports in every window. If it has values where `metrics` have none, nothing was used. Empty:
   // no such metric.

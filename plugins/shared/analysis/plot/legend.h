@@ -15,7 +15,7 @@ class Legend {
   struct Entry {
     size_t line = 0;  // index of the line in the plot
     std::string unit;
-    size_t colour_index = 0;  // its colour
+    size_t colour_index = 0;  // index of its colour
   };
   // References come first. Units are shown if there are several.
   Legend(const Plot &plot, std::vector<Entry> entries);

@@ -20,7 +20,7 @@ class NumberFile {
   std::optional<int64_t> read(const procfs::Tree &tree);
 
  private:
-  procfs::KeptFile file_;
+  procfs::PersistentFile file_;
 };
 
 // The scaled value; absent if the value is absent.

@@ -32,9 +32,9 @@ FileText read_whole(int file, std::span<char> buffer);
 FileText read_path(int folder, const char *path, std::span<char> buffer);
 
 // A file that is opened at the first read and remains open. After an error the next read opens it again.
-class KeptFile {
+class PersistentFile {
  public:
-  explicit KeptFile(std::string path) : path_(std::move(path)) {}
+  explicit PersistentFile(std::string path) : path_(std::move(path)) {}
   FileText read(int folder, std::span<char> buffer);
   // Whether a file of procfs that supports poll(2), such as mountinfo, may have changed since the last call. True if it is not
   // open.

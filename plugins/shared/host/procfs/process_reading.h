@@ -101,7 +101,7 @@ struct ProcessReading {
   bool partial = false;  // the counters could not be read consistently and are absent
   bool ended = false;    // a zombie, whose end and total usage are reported separately
   Name name;
-  uint64_t start_ns = 0;     // since boot; with the pid it is the identity
+  uint64_t start_ns = 0;     // start, since boot; pid and start identify the process
   int64_t monotonic_ns = 0;  // time of the reading
   int64_t user = -1;         // effective user id; -1: unknown
   // Exact CPU time; 0: unknown. If it is known, user_ns and kernel_ns, which count ticks, are used only to divide it.

@@ -28,7 +28,7 @@ class Matcher {
   bool negated() const { return negated_; }
   // Whether the pattern matches exactly one text: it has no metacharacters and is not negated.
   bool exact() const { return kind_ == Kind::exact && !negated_; }
-  const std::string &exact_text() const { return text_; }  // only if exact()
+  const std::string &exact_text() const { return text_; }  // call it only if exact()
 
  private:
   enum class Kind { exact, prefix, glob, regex };  // prefix: "java*"

@@ -33,7 +33,7 @@ struct Losses {
 
 struct Context {
   const Options options;
-  const std::function<void(const std::string &)> log;  // for the operator
+  const std::function<void(const std::string &)> log;  // receives messages for the operator
   int64_t now_ns = 0, realtime_ns = 0;                 // CLOCK_MONOTONIC and CLOCK_REALTIME of the last scan
   Losses losses;
 };

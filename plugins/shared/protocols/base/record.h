@@ -52,7 +52,7 @@ struct Account {
   uint64_t good = 0, failed = 0;
   std::string fatal;   // the reason if the whole body is refused; no record of it is stored
   std::string errors;  // with details: members of a JSON list, one per refused document, up to kMaxErrors bytes
-  std::string note;    // of OTLP: the reasons of refusals with their numbers, and the parts that are not stored; "": none
+  std::string note;    // for OTLP: the reasons of refusals with their numbers, and the parts that are not stored; "": none
   static constexpr size_t kMaxErrors = size_t{4} << 20;
 };
 

@@ -40,7 +40,7 @@ class Declarations {
   MetricOf metric_of_;
   Warn warn_;
   Catalogue known_;
-  std::vector<bool> seen_;  // by name id
+  std::vector<bool> seen_;  // by name id: the declaration was checked
   std::vector<uint32_t> undeclared_;
   int64_t checked_ns_ = 0;
   std::unordered_set<std::string> conflicts_;

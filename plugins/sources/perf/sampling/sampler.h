@@ -52,7 +52,7 @@ struct StackCount {
 struct Renamed {
   ProcessId process;
   uint32_t thread = 0;
-  int64_t epoch = 0;  // as in StackCount
+  int64_t epoch = 0;  // time in the form of StackCount::epoch
   std::string name;   // the kernel's name, at most 15 bytes
 };
 
@@ -61,7 +61,7 @@ struct TaskRun {
   ProcessId process;
   std::string comm;
   uint32_t thread = 0, region = 0;
-  int64_t epoch = 0, end_ns = 0;  // as in StackCount
+  int64_t epoch = 0, end_ns = 0;  // time in the form of StackCount::epoch
 };
 struct TaskRuns {
   std::vector<TaskRun> runs;

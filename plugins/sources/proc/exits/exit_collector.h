@@ -77,7 +77,7 @@ class ExitCollector {
   std::array<uint32_t, procfs::kCounters> rate_ids_{};
 
   core::Descriptor folder_;  // the folder proc below the root
-  procfs::KeptFile stat_{"stat"};
+  procfs::PersistentFile stat_{"stat"};
   cgroup::CgroupPaths cgroups_;
   ExitModel exits_;
   Unattributed unattributed_;

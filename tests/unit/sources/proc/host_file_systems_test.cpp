@@ -203,7 +203,7 @@ TEST_CASE("a collector on a host with a hanging file system: all other metrics a
 int follow_mounts() {
   if (::unshare(CLONE_NEWNS) != 0 || ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return 2;
   std::vector<char> buffer(1 << 20);
-  procfs::KeptFile file("proc/self/mountinfo");
+  procfs::PersistentFile file("proc/self/mountinfo");
   const core::Descriptor root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
   const auto changes = [&] {
     const bool changed = file.may_have_changed();

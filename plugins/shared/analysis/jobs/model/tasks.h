@@ -64,7 +64,7 @@ struct Task {
 // All spans of a phase of a task.
 struct Phase {
   uint32_t task = 0, phase = 0;
-  Work work;            // from the start of the first to the end of the last one
+  Work work;            // from the start of the first span to the end of the last one
   int64_t busy_ns = 0;  // the sum of their durations; kUnknown while one is open
 };
 

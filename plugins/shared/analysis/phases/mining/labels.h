@@ -35,7 +35,7 @@ class Fit {
   uint32_t symbols_;
   std::vector<float> logs_;  // log probabilities by symbol and phase
   std::vector<float> unseen_logs_;
-  std::vector<double> means_, deviations_;  // of the number of threads, by phase
+  std::vector<double> means_, deviations_;  // mean and deviation of the number of threads, by phase
 };
 
 // Finds the sample at which `phase` starts or ends in the first `samples` of a trace, with the highest likelihood. The samples

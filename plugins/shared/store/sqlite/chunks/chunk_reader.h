@@ -90,7 +90,7 @@ class ChunkReader {
     size_t count = 0;
     int64_t first_ns = 0, last_ns = 0, unit_ns = 1;
     Segment segment;
-    std::vector<Block> blocks;  // without the values
+    std::vector<Block> blocks;  // blocks without their values
     bool is_read = false;
     Times times;
     std::optional<int64_t> window_ns;  // nothing while it is unknown

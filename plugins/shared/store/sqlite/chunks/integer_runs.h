@@ -22,7 +22,7 @@ class IntegerRuns {
   struct Run {
     size_t begin = 0, end = 0;
     int64_t minimum = 0, maximum = 0;
-    uint64_t cost = 0;  // in bits
+    uint64_t cost = 0;  // size in bits
   };
 
   void find_runs(std::span<const int64_t> integers);

@@ -96,7 +96,7 @@ class Dictionary {
   int64_t declarations_checked_ns_ = 0;
   std::unordered_map<std::string, Entity, Hash, std::equal_to<>> entities_;
   Known *last_known_ = nullptr;                                             // entity of the last sample
-  std::unordered_map<std::string, int64_t, Hash, std::equal_to<>> shapes_;  // by text
+  std::unordered_map<std::string, int64_t, Hash, std::equal_to<>> shapes_;  // ids by text
   std::string last_shape_;                                                  // most samples of a batch have the same list of metrics
   int64_t last_shape_id_ = 0;
   int64_t trimmed_ns_ = 0;

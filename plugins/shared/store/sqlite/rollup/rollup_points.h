@@ -68,7 +68,7 @@ class RolledColumns {
 
  private:
   struct Series {
-    std::map<int64_t, RolledPoint> points;  // by the end of their step
+    std::map<int64_t, RolledPoint> points;  // points by the end of their step
     uint8_t decimals = 0;                   // decimals of all values; kNoDecimals: some are not short decimals
   };
 
@@ -76,7 +76,7 @@ class RolledColumns {
 
   int64_t every_ns_;
   int64_t values_ = 0;
-  std::map<int64_t, Series> series_;  // by metric
+  std::map<int64_t, Series> series_;  // points by metric
 };
 
 // Returns the metrics of an open rolled chunk, in ascending order.

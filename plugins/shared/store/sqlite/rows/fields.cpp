@@ -20,7 +20,7 @@ bool ObjectReader::fail() {
   return false;
 }
 
-bool ObjectReader::take_integer(int64_t &value) {
+bool ObjectReader::accept_integer(int64_t &value) {
   const auto integer = std::from_chars(at_, end_, value);
   if (integer.ec != std::errc{}) return false;
   at_ = integer.ptr;
@@ -30,13 +30,13 @@ bool ObjectReader::take_integer(int64_t &value) {
 bool ObjectReader::next_key() {
   if (done_ || damaged_) return false;
   const bool is_first = at_ == begin_;
-  if (is_first && !take('{')) return fail();
-  if (take('}')) {
+  if (is_first && !accept('{')) return fail();
+  if (accept('}')) {
     done_ = true;
     return at_ == end_ ? false : fail();
   }
-  if (!is_first && !take(',')) return fail();
-  return take('"') && take_integer(key_) && take('"') && take(':') ? true : fail();
+  if (!is_first && !accept(',')) return fail();
+  return accept('"') && accept_integer(key_) && accept('"') && accept(':') ? true : fail();
 }
 
 bool FieldReader::next() {
@@ -49,9 +49,9 @@ bool FieldReader::next_place() {
   const bool is_list = count > 1;
   if (place_ == count) {
     ++place_;
-    return (!is_list || text_.take(']')) && text_.remaining() == 0 ? false : text_.fail();
+    return (!is_list || text_.accept(']')) && text_.remaining() == 0 ? false : text_.fail();
   }
-  if (is_list && !text_.take(place_ == 0 ? '[' : ',')) return text_.fail();
+  if (is_list && !text_.accept(place_ == 0 ? '[' : ',')) return text_.fail();
   ++place_;
   return true;
 }

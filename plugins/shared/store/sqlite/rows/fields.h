@@ -35,12 +35,12 @@ class ObjectReader {
   const char *end() const { return end_; }
   size_t remaining() const { return static_cast<size_t>(end_ - at_); }
   void move_to(const char *at) { at_ = at; }
-  bool take(char wanted) {
+  bool accept(char wanted) {
     if (at_ == end_ || *at_ != wanted) return false;
     ++at_;
     return true;
   }
-  bool take_integer(int64_t &value);
+  bool accept_integer(int64_t &value);
   bool fail();
 
  private:

@@ -96,7 +96,7 @@ class StackTexts {
   bool walk(int64_t node);
 
   Statement find_nodes_, find_frame_, find_name_, find_child_;
-  std::unordered_map<int64_t, Page> pages_;  // by id / kPage
+  std::unordered_map<int64_t, Page> pages_;  // pages by id / kPage
   std::unordered_map<int64_t, std::optional<std::string>> frames_;
   size_t bytes_ = 0;  // approximate bytes of the pages and the frames
   std::string text_;
