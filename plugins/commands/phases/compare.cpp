@@ -22,7 +22,7 @@ namespace {
 // Whether both runs are parts of one run: the same process, and no pause between them that starts a new run.
 bool are_one_run(const ProgramRun &one, const ProgramRun &other) {
   const auto pause_ns = [](const ProgramRun &first, const ProgramRun &second) {
-    return second.steps.front().of.start_ns - first.steps.back().of.end_ns;
+    return second.steps.front().occurrence.start_ns - first.steps.back().occurrence.end_ns;
   };
   return one.host == other.host && one.process == other.process && one.pid == other.pid && pause_ns(one, other) <= kRunPause &&
          pause_ns(other, one) <= kRunPause;
@@ -91,8 +91,8 @@ bool for_each_program(const PhasesOptions &args, command_line::Reading &reading,
 }
 
 SpanToWrite span_of(const ProgramRun &run, const Anomaly &one) {
-  return {one.step->of.start_ns,
-          one.step->of.end_ns - one.step->of.start_ns,
+  return {one.step->occurrence.start_ns,
+          one.step->occurrence.end_ns - one.step->occurrence.start_ns,
           std::string(kAnomalySpan),
           {{"host", run.host},
            {"pid", run.pid},

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// descriptor that returns one record per read
+// Parses records of /dev/kmsg and the messages that report events. Pure functions on untrusted
+// input; views point into the input. A record is "PRIORITY,SEQUENCE,TIME_US,FLAGS;TEXT". Source:
+// Documentation/ABI/testing/dev-kmsg of Linux.
 #pragma once
 
 #include <cstdint>

@@ -23,9 +23,9 @@ class RecordRing {
   bool open(int map) { return ring_.open(map, "net"); }
 
   // Reports the records since the last call, except those of single system calls.
-  void take(const Backend::Take &take, const Backend::OnBrief &on_brief);
+  void take(const Backend::Callback &take, const Backend::OnBrief &on_brief);
   // Reports the sums of the single system calls.
-  void report_uses(const Backend::TakeUse &take);
+  void report_uses(const Backend::UseCallback &take);
   uint64_t lost() const;
 
  private:

@@ -194,13 +194,13 @@ void Collector::emit_power() {
   for (const auto &[name, watts] : measured) {
     if (watts.value_or(0) <= 0) continue;  // a running host draws power: a meter with 0 W does not measure
     out_.values().set("sys.power", watts);
-    return out_.meter(name, false);
+    return out_.emit_meter(name, false);
   }
   if (!busy_ || meter_) return;
   const auto busy = busy_->take();
   if (!busy) return;
   out_.values().set("sys.power", options_.model->watts(busy->share));
-  out_.meter("model", true);
+  out_.emit_meter("model", true);
 }
 
 void Collector::collect_gpus(int64_t now_ns, bool baseline) {

@@ -48,7 +48,7 @@ class Output {
   void emit_gpu_process(uint32_t pid, std::string_view process, std::string_view gpu) {
     emit({{pid_, std::to_string(pid)}, {process_, process}, {gpu_, gpu}});
   }
-  void meter(std::string_view name, bool model) {
+  void emit_meter(std::string_view name, bool model) {
     if (model)
       emit({{meter_, name}, {quality_, "model"}});
     else

@@ -34,7 +34,7 @@ struct SenderCounts {
   void count_answer(unsigned status);
 };
 
-// size after decompression
+// A sender is a client address. Its hour starts with the first request after the previous hour.
 class Sender {
  public:
   explicit Sender(std::string its_name) : name(std::move(its_name)) {}

@@ -55,7 +55,7 @@ std::vector<ProgramRun> runs_of(const std::vector<LearnedRun> &learned) {
   std::vector<ProgramRun> runs;
   for (const LearnedRun &one : learned) {
     runs.push_back({one.trace.host, one.trace.process, one.trace.pid, {}});
-    for (const StoredOccurrence &occurrence : one.occurrences) runs.back().steps.push_back({occurrence.phase, occurrence.of, {}});
+    for (const StoredOccurrence &occurrence : one.occurrences) runs.back().steps.push_back({occurrence.phase, occurrence.occurrence, {}});
   }
   return runs;
 }

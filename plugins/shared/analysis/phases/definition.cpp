@@ -123,7 +123,7 @@ KnownPhase phase_of(const element &from, Symbols &symbols) {
   known.learned_ns = static_cast<int64_t>(learned_ms) * 1'000'000;
   known.phase.profile = Profile(parts_at(from, symbols), instants_at(from, "threads"));
   known.seconds = instants_at(from, "seconds");
-  for (size_t r = 0; r < kResources; ++r) known.usage.of[r] = instants_at(from, std::string(kResourceNames[r]).c_str());
+  for (size_t r = 0; r < kResources; ++r) known.usage.by_resource[r] = instants_at(from, std::string(kResourceNames[r]).c_str());
   known.before = before_at(from);
   return known;
 }
@@ -149,7 +149,7 @@ std::string definition_json(const KnownPhase &known, const Symbols &symbols) {
   json.key("key").text(text_of(known.key)).key("epoch").count(known.phase.epoch).key("learned").milliseconds(known.learned_ns);
   write_instants(json, "threads", known.phase.profile.threads());
   write_instants(json, "seconds", known.seconds);
-  for (size_t r = 0; r < kResources; ++r) write_instants(json, kResourceNames[r], known.usage.of[r]);
+  for (size_t r = 0; r < kResources; ++r) write_instants(json, kResourceNames[r], known.usage.by_resource[r]);
   if (!known.before.empty()) {
     json.key("before").list();
     for (const auto &[ids, count] : known.before) json.list().text(ids.first).text(ids.second).count(count).end_list();

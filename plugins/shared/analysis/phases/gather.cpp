@@ -90,14 +90,14 @@ void trim(std::map<int64_t, Assembled> &windows) {
 // Joins occurrences of a phase with a short pause between them in which no phase was recognised.
 void add_step(ProgramRun &run, Step step) {
   constexpr double kShort = 0.2;
-  if (!run.steps.empty() && run.steps.back().phase == step.phase && !run.steps.back().of.is_open) {
-    Occurrence &last = run.steps.back().of;
-    const double pause = static_cast<double>(step.of.start_ns - last.end_ns) / 1e9;
-    if (pause <= kShort * (last.seconds() + step.of.seconds())) {
-      last.end_ns = step.of.end_ns;
-      last.is_open = step.of.is_open;
-      last.threads.add(step.of.threads);
-      last.usage.add(step.of.usage);
+  if (!run.steps.empty() && run.steps.back().phase == step.phase && !run.steps.back().occurrence.is_open) {
+    Occurrence &last = run.steps.back().occurrence;
+    const double pause = static_cast<double>(step.occurrence.start_ns - last.end_ns) / 1e9;
+    if (pause <= kShort * (last.seconds() + step.occurrence.seconds())) {
+      last.end_ns = step.occurrence.end_ns;
+      last.is_open = step.occurrence.is_open;
+      last.threads.add(step.occurrence.threads);
+      last.usage.add(step.occurrence.usage);
       return;
     }
   }
@@ -151,15 +151,15 @@ std::vector<ProgramRun> read_runs(store::Store &store, const Wanted &wanted, con
     if (!found || span.start_ns >= wanted.range.to_ns) return;
     budget.hold(1);
     auto &own = runs[{found->host, found->process, found->pid}];
-    const bool is_new = own.empty() || found->of.start_ns - own.back().steps.back().of.end_ns > kRunPause;
+    const bool is_new = own.empty() || found->occurrence.start_ns - own.back().steps.back().occurrence.end_ns > kRunPause;
     if (is_new) own.push_back({found->host, found->process, found->pid, {}});
-    add_step(own.back(), {database.canonical(found->process, found->phase), found->of, {}});
+    add_step(own.back(), {database.canonical(found->process, found->phase), found->occurrence, {}});
   });
   std::vector<ProgramRun> all;
   for (auto &[process, own] : runs)
     for (ProgramRun &run : own) all.push_back(std::move(run));
   std::stable_sort(all.begin(), all.end(), [](const ProgramRun &a, const ProgramRun &b) {
-    return a.steps.front().of.start_ns < b.steps.front().of.start_ns;
+    return a.steps.front().occurrence.start_ns < b.steps.front().occurrence.start_ns;
   });
   return all;
 }
@@ -169,12 +169,12 @@ void read_functions(store::Store &store, const ProgramRun &run, Step &step, quer
   const std::vector<Group> groups;
   StackReader reader(symbols, Key::function, groups);
   std::vector<Part> parts;
-  const Wanted of = of_process({{{"profile", {"wall", "cpu"}}}, {step.of.start_ns, step.of.end_ns}, ""}, run);
+  const Wanted of = of_process({{{"profile", {"wall", "cpu"}}}, {step.occurrence.start_ns, step.occurrence.end_ns}, ""}, run);
   store.stacks({{}, of.tags, of.range}, [&](const store::Stack &stack) {
     budget.work(1);
     reader.add(stack.folded, samples_of(stack), parts);
   });
-  const double samples = std::max(step.of.threads.count, 1.0);
+  const double samples = std::max(step.occurrence.threads.count, 1.0);
   for (const Part &part : parts) step.functions[symbols.text(part.symbol)] += part.threads / samples;
 }
 

@@ -23,7 +23,7 @@ std::string short_id(const std::string &phase);
 // A phase of a run: its id, its occurrence, and the threads in its functions.
 struct Step {
   std::string phase;
-  Occurrence of;
+  Occurrence occurrence;
   std::map<std::string, double> functions;  // threads per sample; empty: unknown
 };
 

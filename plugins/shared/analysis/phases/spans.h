@@ -23,10 +23,10 @@ inline constexpr std::string_view kDefinitionTag = "definition", kApplicationTag
 using NumberFields = std::vector<std::pair<std::string, double>>;
 NumberFields fields_of(const Occurrence &occurrence);
 
-// One run of a process.
+// A phase of a process in a store: its process and its occurrence.
 struct StoredOccurrence {
   std::string host, process, pid, phase;
-  Occurrence of;
+  Occurrence occurrence;
 };
 // Nothing if the span is no occurrence of a phase of a process.
 std::optional<StoredOccurrence> occurrence_of(const store::Span &span);

@@ -28,13 +28,13 @@ struct ResourceValues {
 };
 
 struct Usage {
-  std::array<Moments, kResources> of;
+  std::array<Moments, kResources> by_resource;
   void add(const ResourceValues &sample) {
     for (size_t r = 0; r < kResources; ++r)
-      if (std::isfinite(sample.values[r])) of[r].add(Moments{sample.windows, sample.values[r], 0, 0});
+      if (std::isfinite(sample.values[r])) by_resource[r].add(Moments{sample.windows, sample.values[r], 0, 0});
   }
   void add(const Usage &other) {
-    for (size_t r = 0; r < kResources; ++r) of[r].add(other.of[r]);
+    for (size_t r = 0; r < kResources; ++r) by_resource[r].add(other.by_resource[r]);
   }
 };
 

@@ -50,8 +50,8 @@ class DocumentReader {
 
   // Calls take(document) for the text's single object, or for each object of its list. False for invalid JSON, after the calls for
   // the documents before the error.
-  template <class Take>
-  bool read(std::string_view text, Take &&take) {
+  template <class Callback>
+  bool read(std::string_view text, Callback &&take) {
     if (!begin(text)) return false;
     while (next()) take(static_cast<const Document &>(document_));
     return finished();

@@ -56,7 +56,7 @@ Waker waker_of(const perf_waker &waker, const perf_owner_names &names, const Sta
 
 // only_disk: the disk, if only one has finished requests; else "". File systems end some waits later, in another thread.
 void give(const perf_owner_key &key, const perf_owner_count &count, const Stacks &stacks, std::string_view only_disk,
-          const TakeWait &take, size_t max_frames) {
+          const WaitCallback &take, size_t max_frames) {
   StackCount stack{.process = id_of(key.wait.process),
                    .comm = text_of(count.names.process),
                    .off_cpu = true,
@@ -225,7 +225,7 @@ void Bursts::read_stacks(const perf_owner_key &key) {
   }
 }
 
-BurstTotals Bursts::take(const TakeWait &take, size_t max_frames) {
+BurstTotals Bursts::take(const WaitCallback &take, size_t max_frames) {
   Recorded recorded;
   {
     const std::lock_guard lock(mutex_);

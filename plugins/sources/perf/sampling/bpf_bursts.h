@@ -35,7 +35,7 @@ class Bursts {
   // Starts the thread and the first burst. Returns false on failure; libbpf logs the reason.
   bool start();
   // Reports the waits of the bursts that ended since the last call.
-  BurstTotals take(const TakeWait &take, size_t max_frames);
+  BurstTotals take(const WaitCallback &take, size_t max_frames);
 
  private:
   struct LessBytes {

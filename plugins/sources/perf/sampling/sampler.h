@@ -81,7 +81,7 @@ struct Waker {
   bool is_server = false;                  // the waiting thread is the server
   std::string_view disk;                   // disk that finished a request; "": none
 };
-using TakeWait = std::function<void(const StackCount &, const Waker &)>;
+using WaitCallback = std::function<void(const StackCount &, const Waker &)>;
 
 struct BurstTotals {
   uint64_t waits = 0, lost = 0;
@@ -117,7 +117,7 @@ struct SamplerOptions {
 
 class Sampler {
  public:
-  using Take = std::function<void(const StackCount &)>;
+  using Callback = std::function<void(const StackCount &)>;
   using OnSampled = std::function<void(const ProcessId &, bool again)>;
 
   virtual ~Sampler() = default;
@@ -125,9 +125,9 @@ class Sampler {
   // a second time when it is sampled again.
   virtual void pump(int stop, const OnSampled &on_sampled) = 0;
   // Reports all stacks since the last call, grouped by process. The std::span members are valid only during the call of `take`.
-  virtual Totals take(const Take &take) = 0;
+  virtual Totals take(const Callback &take) = 0;
   // Reports the waits of all bursts that ended since the last call.
-  virtual BurstTotals collect_bursts(const TakeWait &) { return {}; }
+  virtual BurstTotals collect_bursts(const WaitCallback &) { return {}; }
   // Returns the renames of threads since the last call; called on the thread of pump().
   virtual std::vector<Renamed> collect_renames() { return {}; }
   // Attaches the probes of a region whose runs are tasks.

@@ -25,7 +25,7 @@ struct TaskstatsSettings {
 class TaskstatsListener {
  public:
   using NameOf = std::function<procfs::Name(int32_t pid)>;  // empty for an unknown process
-  using Take = std::function<void(const ExitReading &)>;
+  using Callback = std::function<void(const ExitReading &)>;
 
   // Numbers of thread records since the start.
   struct Errors {
@@ -43,7 +43,7 @@ class TaskstatsListener {
   void stop();
   // Calls `take` for each process that ended since the start or the last drain. Does not block; also called between passes.
   // `name_of` resolves the names of parents, and of processes whose own record was lost.
-  void drain(const NameOf &name_of, const Take &take);
+  void drain(const NameOf &name_of, const Callback &take);
   // Marks the start of a pass. A process that may have started before or after the last pass is assumed to have started after it;
   // if that is wrong, `matches` finds it by its last reading.
   void begin_pass() { pass_ns_ = drained_ns_; }

@@ -82,8 +82,8 @@ class ProcessModel {
   // The reading of the process with this pid and start time: several processes may have had the pid.
   const procfs::ProcessReading *last_reading(int32_t pid, uint64_t start_ns) const;
   // Calls `take` with the readings of all processes that have or had this pid.
-  template <class Take>
-  void for_each_reading(int32_t pid, Take take) const {
+  template <class Callback>
+  void for_each_reading(int32_t pid, Callback take) const {
     if (const procfs::ProcessReading *last = last_reading(pid)) take(*last);
     for (const Process *process : replaced_)
       if (process->now.pid == pid) take(process->now);

@@ -16,7 +16,7 @@ namespace atalaya::names {
 class ExecWatch {
  public:
   // Called on the thread of the watch; must not throw.
-  using Take = std::function<void(std::span<const int32_t> processes)>;
+  using Callback = std::function<void(std::span<const int32_t> processes)>;
 
   ExecWatch() = default;
   ExecWatch(const ExecWatch &) = delete;
@@ -24,13 +24,13 @@ class ExecWatch {
   ~ExecWatch() { stop(); }
 
   // An error says why it does not run.
-  core::Status start(Take take);
+  core::Status start(Callback take);
   void stop();
 
  private:
   void run();
 
-  Take take_;
+  Callback take_;
   procfs::ExecEvents events_;
   core::Descriptor stop_;  // an eventfd
   std::thread thread_;

@@ -42,7 +42,7 @@ TEST_CASE("the CPU time of windows does not depend on which of them have a dump"
     }
     CAPTURE(seed);
     CHECK(seconds == 200);
-    CHECK(usage.of[kCpu].mean * seconds == doctest::Approx(used));
+    CHECK(usage.by_resource[kCpu].mean * seconds == doctest::Approx(used));
   }
 }
 

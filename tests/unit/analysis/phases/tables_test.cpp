@@ -23,16 +23,16 @@ std::vector<ProgramRun> runs_with(size_t count, const std::vector<std::string> &
     int64_t now = static_cast<int64_t>(10'000 * i), size = 100 + static_cast<int64_t>(40 * i);
     for (const std::string &phase : phases) {
       Step step{phase, {}, {}};
-      step.of.start_ns = now * kSecond;
-      step.of.end_ns = (now += size) * kSecond;
+      step.occurrence.start_ns = now * kSecond;
+      step.occurrence.end_ns = (now += size) * kSecond;
       size *= 3;
       for (int sample = 0; sample < 50; ++sample) {
-        step.of.threads.add(4);
+        step.occurrence.threads.add(4);
         ResourceValues values;
         values.values.fill(static_cast<double>(1000 + sample));
-        step.of.usage.add(values);
+        step.occurrence.usage.add(values);
       }
-      const std::string function = "org.example.very.long.name.of.a.package.Reader$Splitter.readNextRecordOf" + phase;
+      const std::string function = "org.example.very.long.name.occurrence.a.package.Reader$Splitter.readNextRecordOf" + phase;
       step.functions[function] = static_cast<double>(size);
       run.steps.push_back(std::move(step));
     }

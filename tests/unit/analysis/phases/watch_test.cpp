@@ -17,14 +17,14 @@ constexpr int64_t kSecond = 1'000'000'000;
 // A phase with a window of one second and this much CPU time, in per cent of a core.
 Step step(const std::string &phase, int64_t start, int64_t end, bool is_open, double cpu = 100) {
   Step made{phase, {}, {}};
-  made.of.start_ns = start * kSecond;
-  made.of.end_ns = end * kSecond;
-  made.of.is_open = is_open;
+  made.occurrence.start_ns = start * kSecond;
+  made.occurrence.end_ns = end * kSecond;
+  made.occurrence.is_open = is_open;
   for (int64_t i = start; i < end; ++i) {
-    made.of.threads.add(1);
+    made.occurrence.threads.add(1);
     ResourceValues values;
     values.values[kCpu] = cpu;
-    made.of.usage.add(values);
+    made.occurrence.usage.add(values);
   }
   return made;
 }
@@ -52,7 +52,7 @@ struct FakeRuns final : WatchedRuns {
   }
   std::vector<Step> steps_since(int64_t from_ns) const {
     std::vector<Step> later;
-    std::copy_if(steps.begin(), steps.end(), std::back_inserter(later), [&](const Step &one) { return one.of.end_ns > from_ns; });
+    std::copy_if(steps.begin(), steps.end(), std::back_inserter(later), [&](const Step &one) { return one.occurrence.end_ns > from_ns; });
     return later;
   }
   bool read_functions(const ProgramRun &, Step &step) override {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether tasks and phases without a job are read, such as runs of a program's functions. They can be compared with each other,
-// but no job is judged by them.
+// Reads jobs from a store.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +14,11 @@
 
 namespace atalaya::jobs {
 
-// Reads all jobs of the range, or those with these ids. Throws the exceptions of queries, and Wrong if an id is not in the
-// store.
+// Whether tasks and phases without a job are read, such as runs of a program's functions. They can be compared with each other,
+// but no job is judged by them.
 enum class WithoutJob : uint8_t { omitted, read };
 
-// All jobs of the range, or those with these ids. Throws as queries do, and Wrong if one of the ids is not in the store.
+// Reads all jobs of the range, or those with these ids. Throws the exceptions of queries, and Wrong if an id is not in the store.
 JobData read_jobs(const std::vector<std::string> &ids, const std::vector<store::TagFilter> &tags, const query::Range &range,
                   store::Store &store, query::Budget &budget, WithoutJob of_no_job = WithoutJob::omitted);
 

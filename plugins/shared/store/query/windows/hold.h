@@ -24,8 +24,8 @@ class ValueWindows {
   static constexpr int64_t kLongest = store::kLongestHold;
 
   // Calls take(Held) for each value whose window is known now. `duration_ns` 0: an instant.
-  template <class Take>
-  void add(int64_t time_ns, int64_t duration_ns, double value, Take &&take) {
+  template <class Callback>
+  void add(int64_t time_ns, int64_t duration_ns, double value, Callback &&take) {
     const int64_t gap = time_ns - last_ns_;
     const bool is_first = !known_ || after_window_;
     known_ = true;
@@ -75,8 +75,8 @@ class ValueWindows {
 
 // Converts rolled points to windows: the first one, which may start before their step, and the rest. `plain` is the point in
 // their place.
-template <class Take>
-void for_each_held(const store::Summary &summary, const store::Points &plain, bool is_amount, Take &&take) {
+template <class Callback>
+void for_each_held(const store::Summary &summary, const store::Points &plain, bool is_amount, Callback &&take) {
   const int64_t between = summary.last_ns - summary.first_ns, together = plain.durations_ns.front();
   const int64_t first = together > 0 ? together / summary.count : between / std::max<int64_t>(1, summary.count - 1);
   const auto ns = [](int64_t length) { return static_cast<double>(length); };
