@@ -13,12 +13,13 @@
 
 namespace atalaya::core {
 
-// Functions for the calling threads.
+// The state of an isolated component that the calling threads share with the supervisor: the requested state, the current child
+// process, the outcomes of create and start. One mutex guards all of it.
 class ChildLifecycle {
  public:
   using Handle = std::shared_ptr<ChildHandle>;
 
-  // Calling threads.
+  // Functions for the calling threads.
   Outcome wait_created();
   void request_start();  // also discards the outcome of the last start
   Outcome wait_started();
@@ -33,9 +34,8 @@ class ChildLifecycle {
   Interrupted interrupt();
   void end_by(int64_t deadline_ns);  // sets the deadline for this child and all later ones
 
-  // The supervisor.
-  // Waits until a child runs, or until a new one is due: its start is requested and `retry_at` (CLOCK_MONOTONIC) is over. False at
-  // the end.
+  // Functions for the supervisor. The first one waits until a child runs, or until a new one is due: its start is requested and `retry_at` (CLOCK_MONOTONIC) is over. False at
+  // the end of the component.
   bool wait_for_work(int64_t retry_at);
   Handle child() const;
   bool set_child(const Handle &child);  // false at the end
@@ -44,7 +44,7 @@ class ChildLifecycle {
   bool start_pending() const;                  // requested, and without an outcome yet
   bool set_started(const Outcome &outcome);    // false when a later start has failed
   bool fail_create(const std::string &error);  // removes the child; true when create has no earlier outcome, which `error` becomes
-  void set_unavailable();                      // no calls, until the child is removed
+  void set_unavailable();                      // the child accepts no calls until it is removed
   bool remove_child();                         // true when its end was requested
 
  private:
