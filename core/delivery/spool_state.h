@@ -39,7 +39,7 @@ struct SpoolState {
   uint64_t segment = 0, offset = 0;  // position of the first record that is not settled; offset 0: the segment's first record
   std::vector<SpoolCounts> pipelines;
 
-  SpoolCounts &of(std::string_view pipeline);  // created on first use; the reference is valid until the next call
+  SpoolCounts &counts_of(std::string_view pipeline);  // created on first use; the reference is valid until the next call
   bool operator==(const SpoolState &) const = default;
 };
 

@@ -99,7 +99,7 @@ struct LuaCallbacks {
   }
 
   static void count(lua_State *lua, lua_Debug *) {
-    LuaState &state = LuaState::of(lua);
+    LuaState &state = LuaState::from_lua(lua);
     if (!state.timed_out_ && !state.out_of_time()) return;
     state.raise_timeout();
   }

@@ -54,7 +54,7 @@ class LuaState {
   ~LuaState();
 
   lua_State *raw() { return lua_; }
-  static LuaState &of(lua_State *lua) { return **static_cast<LuaState **>(lua_getextraspace(lua)); }
+  static LuaState &from_lua(lua_State *lua) { return **static_cast<LuaState **>(lua_getextraspace(lua)); }
 
   struct Failure {
     Location where;  // line 0: unknown

@@ -29,7 +29,7 @@ size_t start_offset(lua_State *lua, int index, size_t size) {
 // Raises the error of the pattern, and counts its steps as work.
 void settle(lua_State *lua, const LuaPattern &pattern, uint64_t before = 0) {
   if (pattern.error() != nullptr) luaL_error(lua, pattern.error(), pattern.error_number());
-  LuaState::of(lua).charge(pattern.steps() - before);
+  LuaState::from_lua(lua).charge(pattern.steps() - before);
 }
 
 // Capture `index`; without captures the complete match is the first one.
@@ -58,7 +58,7 @@ int push_captures(lua_State *lua, const LuaPattern &pattern, const char *subject
 }
 
 int find_plain(lua_State *lua, std::string_view subject, std::string_view text, size_t init) {
-  LuaState::of(lua).charge(subject.size() / 4);
+  LuaState::from_lua(lua).charge(subject.size() / 4);
   // memmem is linear; std::string_view::find is not.
   const void *found =
       text.empty() ? subject.data() + init : ::memmem(subject.data() + init, subject.size() - init, text.data(), text.size());

@@ -143,7 +143,7 @@ bool ValueFilter::keeps_by_memory(FieldState *memory) {
 
 // Computed once per sample.
 std::string_view ValueFilter::identity_of(const Sample &sample) {
-  if (identity_.empty()) identity_ = key_.of(sample);
+  if (identity_.empty()) identity_ = key_.identity_of(sample);
   return identity_;
 }
 

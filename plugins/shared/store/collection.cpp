@@ -210,7 +210,7 @@ Collection::Collection(const std::vector<CollectedRow> &rows) {
   }
 }
 
-const CollectedTime &Collection::of(std::string_view host, std::string_view family) const {
+const CollectedTime &Collection::collected_time_of(std::string_view host, std::string_view family) const {
   static const CollectedTime kUnknown;
   const auto found = hosts_.find(host);
   if (found == hosts_.end()) return kUnknown;

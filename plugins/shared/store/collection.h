@@ -96,7 +96,7 @@ class Collection {
   explicit Collection(const std::vector<CollectedRow> &rows);
 
   // Empty if nothing is known. Valid as long as the collection.
-  const CollectedTime &of(std::string_view host, std::string_view family) const;
+  const CollectedTime &collected_time_of(std::string_view host, std::string_view family) const;
 
  private:
   using Families = std::map<std::string, CollectedTime, std::less<>>;

@@ -18,7 +18,7 @@ struct Identity {
   std::string tags;            // the other tags: a JSON object with sorted keys
 
   // Views of `tags`, which must outlive the identity. The texts must be valid UTF-8.
-  static Identity of(const Tags &all);
+  static Identity from_tags(const Tags &all);
 };
 
 // Readers of SQLite expect valid UTF-8: other bytes become U+FFFD. Returns the text itself when it is valid, else `scratch`.

@@ -87,7 +87,7 @@ void ReceiveSource::open_datagrams(const char *name, std::unique_ptr<protocols::
   if (!address) return;
   http_server::Listener listener = http_server::open_datagrams(http_server::parse_address(address->text()));
   http_server::check_reach(listener, false, host_.boolean("open"));
-  const SenderPtr sender = senders_.of(name, monotonic());
+  const SenderPtr sender = senders_.find_or_add(name, monotonic());
   const auto deliver = [this, sender](protocols::DatagramWindow window) {
     const auto request = std::make_shared<Request>();
     request->sender = sender;
@@ -107,7 +107,7 @@ void ReceiveSource::discard(const Request &request) {
 
 std::optional<Answer> ReceiveSource::admit(Request &request, std::string_view address) {
   const int64_t now = monotonic();
-  request.sender = senders_.of(address, now);
+  request.sender = senders_.find_or_add(address, now);
   const auto refusal = senders_.refusal(*request.sender, now);
   if (!refusal) return std::nullopt;
   return throttle(refusal->why, refusal->retry_after);

@@ -62,7 +62,7 @@ class Senders {
 
   Senders(const Quotas &quotas, Notice notice, size_t max_senders = kMaxNamedSenders);
 
-  SenderPtr of(std::string_view address, int64_t now_ns);
+  SenderPtr find_or_add(std::string_view address, int64_t now_ns);
   struct Refusal {
     std::string why;
     int retry_after = 0;  // seconds

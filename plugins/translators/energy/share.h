@@ -14,7 +14,7 @@ class IdlePower {
  public:
   explicit IdlePower(std::optional<double> configured) : configured_(configured) {}
   // The idle power of a window with this power and busy share of CPU time; at most `watts`.
-  double of(double watts, double busy_share);
+  double watts_of(double watts, double busy_share);
 
  private:
   std::optional<double> configured_, minimum_;

@@ -61,11 +61,11 @@ std::vector<uint32_t> StackReader::symbols_of(std::string_view folded) {
     const size_t end = std::min(folded.find(';', begin), folded.size());
     const std::string_view frame = folded.substr(begin, end - begin);
     for (const Group &group : groups_)
-      if (group.functions.matches(frame)) return {symbols_.of("[" + group.name + "]")};
-    if (key_ == Key::function && !frame.empty()) symbols.push_back(symbols_.of(frame));
+      if (group.functions.matches(frame)) return {symbols_.number_of("[" + group.name + "]")};
+    if (key_ == Key::function && !frame.empty()) symbols.push_back(symbols_.number_of(frame));
     begin = end + 1;
   }
-  if (key_ == Key::stack) return {symbols_.of(folded)};
+  if (key_ == Key::stack) return {symbols_.number_of(folded)};
   std::sort(symbols.begin(), symbols.end());
   symbols.erase(std::unique(symbols.begin(), symbols.end()), symbols.end());
   return symbols;

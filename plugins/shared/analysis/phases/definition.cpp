@@ -84,7 +84,7 @@ std::vector<Part> parts_at(const element &from, Symbols &symbols) {
         text.size() > kMaxText || parts.size() >= kMaxParts)
       throw Malformed{"\"functions\" is no list of [name, threads]"};
     const double threads = number_of(pair.at(1), "functions");
-    if (threads > 0) parts.push_back({symbols.of(text), threads});
+    if (threads > 0) parts.push_back({symbols.number_of(text), threads});
   }
   if (parts.empty()) throw Malformed{"\"functions\" is empty"};
   return parts;

@@ -56,7 +56,7 @@ class MetricReader final : public store::PointVisitor {
 
 std::vector<ProcessTrace> traces_of(const Process &process, const std::string &profile, const std::map<int64_t, Assembled> &windows,
                                     Symbols &symbols) {
-  const uint32_t gc = symbols.of(kGcSymbol), idle = symbols.of(kIdleSymbol);
+  const uint32_t gc = symbols.number_of(kGcSymbol), idle = symbols.number_of(kIdleSymbol);
   std::vector<ProcessTrace> traces;
   WindowsWithoutDump undumped;
   bool has_gap = false;

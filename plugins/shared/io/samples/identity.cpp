@@ -9,7 +9,7 @@
 
 namespace atalaya::io {
 
-std::string_view IdentityKey::of(const atalaya_sample &sample) {
+std::string_view IdentityKey::identity_of(const atalaya_sample &sample) {
   begin();
   number(sample.kind);
   text(core::view_of(sample.text));

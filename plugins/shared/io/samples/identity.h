@@ -21,7 +21,7 @@ uint64_t random_seed();
 class IdentityKey {
  public:
   // The identity by kind, all tags and text.
-  std::string_view of(const atalaya_sample &sample);
+  std::string_view identity_of(const atalaya_sample &sample);
 
   // Or in parts: begin(), then number(), text() and tag(), then finish(), which appends the tags in sorted order.
   void begin() {

@@ -115,7 +115,7 @@ std::vector<const store::CollectedTime *> collected_of(const std::vector<store::
   std::vector<const store::CollectedTime *> times;
   times.reserve(series.size());
   for (const store::Series &one : series)
-    times.push_back(&collection.of(store::tag_of(one.tags, "host"), store::family_of(one.metric)));
+    times.push_back(&collection.collected_time_of(store::tag_of(one.tags, "host"), store::family_of(one.metric)));
   return times;
 }
 

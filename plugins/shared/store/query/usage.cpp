@@ -50,7 +50,7 @@ class Integrals : public store::PointVisitor {
       group.usage.sum_unit = std::move(integral.name);
       group.per_second = integral.per_second;
       of_series_.push_back(&group);
-      const auto *collected = &collection.of(store::tag_of(one.tags, "host"), store::family_of(one.metric));
+      const auto *collected = &collection.collected_time_of(store::tag_of(one.tags, "host"), store::family_of(one.metric));
       host_sums_.push_back(&*group.hosts.try_emplace(collected, 0).first);
     }
   }

@@ -29,7 +29,7 @@ class WindowList {
 
   void start_batch() { last_.reset(); }
   // Returns the window; creates it if it is missing, and informs the packer. Valid until the next call.
-  const Window &of(int64_t time_ns, int64_t duration_ns, int64_t now_ns);
+  const Window &find_or_add(int64_t time_ns, int64_t duration_ns, int64_t now_ns);
 
  private:
   Packer &packer_;

@@ -254,7 +254,7 @@ void Writer::put_stack(const atalaya_sample &sample, int64_t now_ns, Refused &re
   const int64_t entity = dictionary_.entity(sample, {}, now_ns);
   const StackTree::Stack stack = dictionary_.stacks().put({sample.text.data, sample.text.size}, now_ns);
   if (!stack.is_whole) ++refused.stack_ends;
-  const Window &window = windows_.of(sample.time_ns, sample.duration_ns, now_ns);
+  const Window &window = windows_.find_or_add(sample.time_ns, sample.duration_ns, now_ns);
   for (const int64_t other : window.others) stack_writer_.remove(other, entity, stack.node, fields_);
   stack_writer_.add(window.id, entity, stack, fields_);
 }

@@ -36,7 +36,7 @@ void RegionTasks::update() {
 }
 
 // A thread enters a region once per microsecond at most.
-tasks::TaskTags RegionTasks::of(const StackCount &stack) const {
+tasks::TaskTags RegionTasks::tags_of(const StackCount &stack) const {
   if (stack.region == 0 || stack.region > regions_.size()) return {};
   tasks::TaskTags tags;
   tags.stage = regions_[stack.region - 1].name;

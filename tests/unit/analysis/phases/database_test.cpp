@@ -14,7 +14,7 @@ KnownPhase phase(Symbols &symbols, const std::string &id, const std::vector<std:
   known.application = "Shop";
   known.id = id;
   std::vector<Part> parts;
-  for (const auto &[text, threads] : functions) parts.push_back({symbols.of(text), threads});
+  for (const auto &[text, threads] : functions) parts.push_back({symbols.number_of(text), threads});
   Moments threads;
   for (int i = 0; i < 40; ++i) threads.add(4);
   known.phase = {Profile(parts, threads), 4};

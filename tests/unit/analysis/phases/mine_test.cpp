@@ -259,12 +259,12 @@ TEST_CASE("epochs are as long as a phase needs to show its functions") {
 
 TEST_CASE("symbols beyond the limits are one symbol, and their number is known") {
   Symbols symbols(4, 100);
-  CHECK(symbols.of("a") == 1);
-  CHECK(symbols.of("b") == 2);
-  CHECK(symbols.of("a") == 1);
-  CHECK(symbols.of(std::string(200, 'x')) == Symbols::kOther);
-  CHECK(symbols.of("c") == 3);
-  CHECK(symbols.of("d") == Symbols::kOther);
+  CHECK(symbols.number_of("a") == 1);
+  CHECK(symbols.number_of("b") == 2);
+  CHECK(symbols.number_of("a") == 1);
+  CHECK(symbols.number_of(std::string(200, 'x')) == Symbols::kOther);
+  CHECK(symbols.number_of("c") == 3);
+  CHECK(symbols.number_of("d") == Symbols::kOther);
   CHECK(symbols.lost() == 2);
   CHECK(symbols.text(2) == "b");
 }

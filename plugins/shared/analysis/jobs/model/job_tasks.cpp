@@ -21,7 +21,7 @@ int64_t JobTasks::busy(const Phase &phase) const {
 
 JobStages::JobStages(const JobTasks &tasks) {
   for (const uint32_t i : tasks.order()) {
-    const auto [stage, is_new] = numbers.try_emplace(tasks.of(i).stage, static_cast<uint32_t>(begins.size()));
+    const auto [stage, is_new] = numbers.try_emplace(tasks.task(i).stage, static_cast<uint32_t>(begins.size()));
     if (is_new) {
       begins.push_back(tasks.begin(i));
       ends.push_back(tasks.end(i));

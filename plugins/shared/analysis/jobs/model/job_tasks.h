@@ -18,7 +18,7 @@ class JobTasks {
 
   const std::vector<uint32_t> &order() const { return order_; }  // tasks in the order in which they started to work
   const JobData &data() const { return data_; }
-  const Task &of(uint32_t task) const { return data_.tasks[task]; }
+  const Task &task(uint32_t task) const { return data_.tasks[task]; }
   bool has(uint32_t task) const { return of(task).job == job_ && of(task).work.duration_ns > 0; }
   int64_t begin(uint32_t task) const { return ends_.begin(of(task)); }
   int64_t end(uint32_t task) const { return of(task).work.end_ns(); }
@@ -34,7 +34,7 @@ class JobTasks {
 
 struct JobStages {
   explicit JobStages(const JobTasks &tasks);
-  uint32_t of(const Task &task) const { return numbers.at(task.stage); }
+  uint32_t number_of(const Task &task) const { return numbers.at(task.stage); }
 
   std::map<uint32_t, uint32_t> numbers;  // number of a stage, in order of start, by its name
   std::vector<int64_t> begins, ends;

@@ -35,7 +35,7 @@ class RegionsWithoutJob {
     for (const auto &[host, found] : found_) stored.insert(host);
     const SameHosts same(hosts_.names(), stored);
     for (const auto &[host, found] : found_)
-      if (const std::string *span_host = same.span_host_of(host)) found.give(data, data.names.of(*span_host));
+      if (const std::string *span_host = same.span_host_of(host)) found.give(data, data.names.id_of(*span_host));
     for (std::string &note : same.notes("code regions")) data.notes.push_back(std::move(note));
   }
 
@@ -65,7 +65,7 @@ class RegionsWithoutJob {
         for (const auto &[name, region] : regions_[i]) {
           Region &given = data.regions.emplace_back(region);
           given.job = (*times_)[i].job;
-          given.name = data.names.of(name);
+          given.name = data.names.id_of(name);
           given.host = host;
         }
     }

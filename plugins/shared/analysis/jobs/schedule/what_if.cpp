@@ -44,7 +44,7 @@ void add_slots(Plan &plan, const JobTasks &tasks, const JobStages &stages) {
   for (const auto &[key, count] : slots.counts()) plan.slots.insert(plan.slots.end(), count, executor++);
   std::vector<std::vector<double>> gaps(stages.begins.size());
   for (const uint32_t task : tasks.order()) {
-    const uint32_t before = slots.before(task), stage = stages.of(tasks.of(task));
+    const uint32_t before = slots.before(task), stage = stages.number_of(tasks.task(task));
     if (before == kNoTask || tasks.end(before) <= stages.begins[stage]) continue;
     gaps[stage].push_back(std::max(0.0, static_cast<double>(tasks.begin(task) - tasks.end(before))));
   }
@@ -119,8 +119,8 @@ class Predictor {
   std::vector<uint32_t> slow_hosts() const {
     std::map<uint32_t, double> lost;
     for (const uint32_t i : tasks_.order()) {
-      const Task &task = tasks_.of(i);
-      const double factor = slowness_.factor(task.host, stages_.of(task));
+      const Task &task = tasks_.task(i);
+      const double factor = slowness_.factor(task.host, stages_.number_of(task));
       if (factor > 1) lost[task.host] += static_cast<double>(times_[i]) * (1 - 1 / factor);
     }
     std::vector<uint32_t> hosts;
@@ -138,7 +138,7 @@ class Predictor {
     const double slower = maximum == slowness_.maximum.end() ? 1 : std::max(1.0, maximum->second);
     std::vector<int64_t> times = times_;
     for (const Phase &phase : data_.phases) {
-      if (!tasks_.has(phase.task) || tasks_.of(phase.task).host == host || !needs_of(data_.name(phase.phase)).network) continue;
+      if (!tasks_.has(phase.task) || tasks_.task(phase.task).host == host || !needs_of(data_.name(phase.phase)).network) continue;
       const int64_t fetch = std::min(tasks_.busy(phase), times[phase.task]);
       times[phase.task] -= std::llround((1 - 1 / slower) * static_cast<double>(fetch));
     }
@@ -148,7 +148,7 @@ class Predictor {
   int64_t with_usual_speed(uint32_t host) const {
     Plan plan = plan_of(data_, job_, times_with_usual_responses(host));
     std::set<ExecutorKey> keys;
-    for (const uint32_t i : tasks_.order()) keys.insert(executor_of(tasks_.of(i)));
+    for (const uint32_t i : tasks_.order()) keys.insert(executor_of(tasks_.task(i)));
     uint32_t executor = 0;
     for (const ExecutorKey &key : keys) {
       if (key.first == host)
@@ -167,17 +167,17 @@ class Predictor {
                  : std::nullopt;
     };
     for (const uint32_t i : tasks_.order()) {
-      const auto part = share(tasks_.of(i));
-      if (!part || !tasks_.of(i).has_ended_well()) continue;
-      auto &[local, remote] = stages[tasks_.of(i).stage];
+      const auto part = share(tasks_.task(i));
+      if (!part || !tasks_.task(i).has_ended_well()) continue;
+      auto &[local, remote] = stages[tasks_.task(i).stage];
       if (*part <= kNear) local.push_back(static_cast<double>(times_[i]));
       if (*part >= kFar) remote.push_back(static_cast<double>(times_[i]));
     }
     std::vector<int64_t> times = times_;
     double saved = 0;
     for (const uint32_t i : tasks_.order()) {
-      const auto &[local, remote] = stages[tasks_.of(i).stage];
-      const auto part = share(tasks_.of(i));
+      const auto &[local, remote] = stages[tasks_.task(i).stage];
+      const auto part = share(tasks_.task(i));
       if (!part || *part < kFar || local.size() < kMinOfBoth || remote.size() < kMinOfBoth) continue;
       const double factor = std::min(1.0, evidence::median(local) / evidence::median(remote));
       times[i] = std::llround(static_cast<double>(times_[i]) * factor);
@@ -190,7 +190,7 @@ class Predictor {
     std::vector<int64_t> times = times_;
     double saved = 0;
     for (const uint32_t i : tasks_.order()) {
-      const int64_t gc = std::min(std::max<int64_t>(tasks_.of(i).gc_ms, 0) * 1'000'000, times_[i]);
+      const int64_t gc = std::min(std::max<int64_t>(tasks_.task(i).gc_ms, 0) * 1'000'000, times_[i]);
       times[i] -= gc;
       saved += static_cast<double>(gc);
     }
@@ -221,7 +221,7 @@ Plan plan_of(const JobData &data, uint32_t job, const std::vector<int64_t> &time
   Plan plan;
   add_stages(plan, stages);
   std::map<ExecutorKey, uint32_t> executors;
-  for (const uint32_t i : tasks.order()) executors[executor_of(tasks.of(i))];
+  for (const uint32_t i : tasks.order()) executors[executor_of(tasks.task(i))];
   for (auto &[key, number] : executors) {
     number = static_cast<uint32_t>(plan.slower.size());
     std::vector<double> slower;
@@ -229,7 +229,7 @@ Plan plan_of(const JobData &data, uint32_t job, const std::vector<int64_t> &time
     plan.slower.push_back(std::move(slower));
   }
   for (const uint32_t i : tasks.order()) {
-    const uint32_t stage = stages.of(tasks.of(i)), executor = executors.at(executor_of(tasks.of(i)));
+    const uint32_t stage = stages.number_of(tasks.task(i)), executor = executors.at(executor_of(tasks.task(i)));
     plan.tasks.push_back({stage, executor, std::llround(static_cast<double>(times[i]) / plan.slower[executor][stage])});
   }
   add_slots(plan, tasks, stages);

@@ -10,7 +10,7 @@ Symbols::Symbols(size_t maximum, size_t bytes) : most_(maximum), room_(bytes) {
   texts_.push_back(&known_.emplace("[other]", kOther).first->first);
 }
 
-uint32_t Symbols::of(std::string_view text) {
+uint32_t Symbols::number_of(std::string_view text) {
   if (const auto found = known_.find(text); found != known_.end()) return found->second;
   if (texts_.size() >= most_ || text.size() > room_) {
     ++lost_;

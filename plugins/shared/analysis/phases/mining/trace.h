@@ -19,7 +19,7 @@ class Symbols {
   static constexpr uint32_t kOther = 0;
   explicit Symbols(size_t maximum = 65536, size_t bytes = size_t{16} << 20);
 
-  uint32_t of(std::string_view text);
+  uint32_t number_of(std::string_view text);
   const std::string &text(uint32_t symbol) const { return *texts_[symbol]; }
   size_t size() const { return texts_.size(); }
   uint64_t lost() const { return lost_; }  // number of requests for texts beyond the limits

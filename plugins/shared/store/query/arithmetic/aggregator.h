@@ -33,7 +33,7 @@ struct Aggregator {
   // Whether it needs all values, not only their sum, count, minimum and maximum.
   bool needs_values() const { return function == Function::percentile || function == Function::dev; }
   // Applies the function to at least one value, none of them NaN. May reorder the values.
-  double of(std::span<double> values) const;
+  double apply(std::span<double> values) const;
 };
 
 }  // namespace atalaya::query

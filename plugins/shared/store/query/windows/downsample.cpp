@@ -150,7 +150,7 @@ double Downsampler::value() const {
     case Aggregator::Function::percentile:
       break;
   }
-  return function_.of(values_);
+  return function_.apply(values_);
 }
 
 bool Downsampler::add(const store::Summary &summary) {

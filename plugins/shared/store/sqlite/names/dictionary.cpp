@@ -177,7 +177,7 @@ Dictionary::Entity Dictionary::find_or_add(const atalaya_sample &sample, int64_t
     tags.insert_or_assign(std::string(valid_utf8(name_of_(sample.tags[i].key), key_scratch)),
                           std::string(valid_utf8(value, scratch_)));
   }
-  const Identity identity = Identity::of(tags);
+  const Identity identity = Identity::from_tags(tags);
   const int64_t set = tag_set(identity);
   const int64_t seen_ns = std::max(now_ns, expired_before_ns_) + kAhead;
   Entity entity;

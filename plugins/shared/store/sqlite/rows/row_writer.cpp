@@ -61,7 +61,7 @@ RowWriter::Open &RowWriter::open(const atalaya_sample &sample, int64_t now_ns) {
     if (open_[i].window.duration_ns == sample.duration_ns) return open_[i];
   if (in_use_ == open_.size()) open_.emplace_back();
   Open &open = open_[in_use_++];
-  open.window = windows_.of(sample.time_ns, sample.duration_ns, now_ns);
+  open.window = windows_.find_or_add(sample.time_ns, sample.duration_ns, now_ns);
   open.entity = -1;
   open.text.clear();
   return open;
