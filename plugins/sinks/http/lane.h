@@ -126,7 +126,7 @@ class Lane {
   // The current batch.
   std::span<const atalaya_sample> samples_;
   std::string text_;
-  std::vector<std::string> queries_;    // query strings of the addresses of complete samples
+  std::vector<std::string> queries_;    // query strings of the requests with complete samples
   std::deque<std::string> dead_texts_;  // records of refused complete samples
   std::vector<Record> records_;
   std::vector<std::pair<size_t, std::string_view>> not_encodable_;

@@ -10,7 +10,7 @@
 
 namespace atalaya::power {
 
-std::optional<uint64_t> counted(const Zone &zone, uint64_t before, uint64_t now, double seconds) {
+std::optional<uint64_t> counts_between(const Zone &zone, uint64_t before, uint64_t now, double seconds) {
   if (now < before && (before > zone.range || now > zone.range)) return std::nullopt;
   const uint64_t counts = now >= before ? now - before : zone.range - before + 1 + now;
   if (static_cast<double>(counts) * zone.joules > zone.max_watts * seconds) return std::nullopt;
@@ -74,7 +74,7 @@ void EnergyMeter::poll_locked(int64_t now_ns) {
     if (state.last && now_ns <= state.last_ns) continue;  // the background thread has read the counter after the caller's time
     const std::optional<uint64_t> now = counters_->read(i);
     const double seconds = static_cast<double>(now_ns - state.last_ns) / 1e9;
-    const auto counts = now && state.last ? counted(zones()[i], *state.last, *now, seconds) : std::nullopt;
+    const auto counts = now && state.last ? counts_between(zones()[i], *state.last, *now, seconds) : std::nullopt;
     if (counts) state.counts += *counts;
     if (!counts) state.whole = false;
     state.last = now;

@@ -50,7 +50,7 @@ struct Energy {
 };
 
 // The counts between two readings, corrected for a wrap. Nothing after a reset, when the growth is too large for the time.
-std::optional<uint64_t> counted(const Zone &zone, uint64_t before, uint64_t now, double seconds);
+std::optional<uint64_t> counts_between(const Zone &zone, uint64_t before, uint64_t now, double seconds);
 
 // Measures the energy of zones between two calls of `take`.
 class EnergyMeter {

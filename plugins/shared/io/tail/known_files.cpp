@@ -170,7 +170,7 @@ void KnownFiles::open_changed(OpenSlots &slots) {
       wait(*file);
     } else if (core::Descriptor fd = open_found(file->found)) {
       const auto now = status_of(fd.get());
-      if (now && now->id == file->at.id) slots.take(), file->fd = std::move(fd);
+      if (now && now->id == file->at.id) slots.reserve(), file->fd = std::move(fd);
     }
   }
 }
@@ -234,7 +234,7 @@ void KnownFiles::add_new(const Found &found, OpenSlots &slots) {
   File *file = adopt(found, fd, now->id);
   if (file == nullptr) file = &begin(found, std::move(fd), *now);
   if (!file->fd) return;
-  if (file->wanted || slots.any()) return slots.take();
+  if (file->wanted || slots.any()) return slots.reserve();
   file->fd.reset();
   file->at.size = std::max(file->at.size, now->size);  // counts its lines as unread if it is never opened
   wait(*file);

@@ -30,7 +30,7 @@ OpenSlots::OpenSlots(const Files &files, const Context &context) : max_open_(con
   std::sort(idle_.begin(), idle_.end(), [](const File *a, const File *b) { return a->written_ns > b->written_ns; });
 }
 
-void OpenSlots::take() {
+void OpenSlots::reserve() {
   if (open_ < max_open_ || idle_.empty()) {
     ++open_;
   } else {

@@ -20,7 +20,7 @@ class OpenSlots {
   OpenSlots(const Files &files, const Context &context);
   bool any() const { return open_ < max_open_ || !idle_.empty(); }
   // Reserves a slot for one file; closes an idle file if necessary. Exceeds the limit if no slot is free.
-  void take();
+  void reserve();
 
  private:
   const size_t max_open_;

@@ -91,7 +91,7 @@ class Events {
   char *copy(std::string_view text);
   template <class T>
   T *array(size_t count) {
-    // NOLINTNEXTLINE(bugprone-sizeof-expression): of pointers, too
+    // NOLINTNEXTLINE(bugprone-sizeof-expression): T may be a pointer
     return static_cast<T *>(arena_.allocate(count * sizeof(T), alignof(T)));
   }
 

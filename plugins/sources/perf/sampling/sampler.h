@@ -106,7 +106,7 @@ struct SamplerOptions {
   bool dwarf_if_needed = false;            // use dwarf only for processes with files that lack frame pointers
   io::MatcherList dwarf_processes;         // empty: all
   size_t dwarf_memory = size_t{32} << 20;  // maximum bytes of unwind tables
-  bool run_queue = false;                  // off-CPU: also waits for a CPU
+  bool run_queue = false;                  // off-CPU: include waits for a CPU
   int64_t burst_ns = 0;                    // length of a burst that records wakers; 0: none
   int64_t burst_every_ns = 60'000'000'000;
   std::vector<std::string> task_threads;  // name prefixes of threads that may run tasks

@@ -35,7 +35,7 @@ class ExitCollector {
   // are read; end_window after it and before ProcessModel::end; end_pass after the samples of the window are emitted.
   void start_pass() { new_since_ns_ = UINT64_MAX; }
   void end_window(ProcessBackend &backend, ProcessModel &model, const Pass &pass);
-  // `uptime` is that at the end of the reading.
+  // `uptime`: time since boot at the end of the reading.
   void end_pass(std::optional<uint64_t> uptime);
   size_t max_samples() const { return options_.max_groups + 3 + singles_.size(); }
   // An ended process that gets a sample of its own instead of a part in its group's: an earlier pass reported it, or it is an

@@ -72,7 +72,7 @@ class HostCollector {
   std::vector<procfs::Interface> interface_list_;
   procfs::History<procfs::InterfaceCounters> interfaces_;
   std::map<std::string, Link, std::less<>> links_;
-  int64_t reading_ns_ = 0;  // monotonic time of the window: rates are per difference of it
+  int64_t reading_ns_ = 0;  // monotonic time of the window, for rates
   int64_t links_at_ns_ = 0;
 
   std::optional<Input> mountinfo_input_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports the processes that start a program at the time they do, on a thread of its own: their files are read while they live.
+// Reports each process that starts a program immediately, on a separate thread, so that its files are read while it exists.
 #pragma once
 
 #include <cstdint>
