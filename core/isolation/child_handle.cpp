@@ -91,7 +91,7 @@ ChildHandle::Event ChildHandle::wait(uint32_t number, int64_t until_ns) {
     if (control().emitted.load(std::memory_order_acquire) != handled_emits_) return Event::emitted;
     if (!usable()) return Event::ended;
     const int64_t until = std::min(until_ns, end_by_.load());
-    if (until != INT64_MAX && monotonic() >= until) return Event::late;
+    if (until != INT64_MAX && monotonic() >= until) return Event::timed_out;
     futex_wait(control().news, seen, until);
   }
 }

@@ -22,7 +22,7 @@ class ChildHandle {
   static Result<std::shared_ptr<ChildHandle>> spawn(Launcher &launcher, uint64_t capabilities, int64_t memory_bytes,
                                                     bool reads_only);
 
-  enum class Event { answered, emitted, ended, late };
+  enum class Event { answered, emitted, ended, timed_out };
   // One call at a time. `begin` starts a call and returns its number. `wait` returns when the call is answered, a batch is
   // emitted, the child has ended, or the deadline of the call or of `end_by` is over.
   uint32_t begin(const Call &call);

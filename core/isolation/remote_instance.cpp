@@ -80,7 +80,7 @@ Outcome RemoteInstance::call(const Handle &child, Call call, int64_t limit_ns) {
         break;
       case ChildHandle::Event::ended:
         return unavailable("its process has ended");
-      case ChildHandle::Event::late:
+      case ChildHandle::Event::timed_out:
         return handle_timeout(child, call.op, limit_ns);
     }
   }
@@ -170,7 +170,7 @@ Outcome RemoteInstance::run() {
     for (auto event = child->wait(number, INT64_MAX); event != ChildHandle::Event::ended; event = child->wait(number, INT64_MAX)) {
       if (event == ChildHandle::Event::emitted) forward_emitted(child);
       if (event == ChildHandle::Event::answered) return handle_answer(child);
-      if (event == ChildHandle::Event::late) return handle_timeout(child, Op::run, isolation_.time_ns);
+      if (event == ChildHandle::Event::timed_out) return handle_timeout(child, Op::run, isolation_.time_ns);
     }
   }
 }

@@ -29,9 +29,9 @@ bool BlockReader::next_object_member() {
   // Readers of some of the samples rely on the order.
   if (text_.key() <= entity_ || text_.key() >= kMaxEntity) return text_.fail();
   entity_ = text_.key();
-  const char *begin = text_.at();
+  const char *begin = text_.position();
   if (!text_.accept('{')) return text_.fail();
-  const void *close = std::memchr(text_.at(), '}', text_.remaining());
+  const void *close = std::memchr(text_.position(), '}', text_.remaining());
   if (close == nullptr) return text_.fail();
   const char *end = static_cast<const char *>(close) + 1;
   text_.move_to(end);
@@ -51,8 +51,8 @@ bool BlockReader::next_group_values() {
       return text_.fail();
     }
     ++entity_;
-    if (!std::string_view(text_.at(), text_.remaining()).starts_with(kNone)) return take_sample();
-    text_.move_to(text_.at() + kNone.size());
+    if (!std::string_view(text_.position(), text_.remaining()).starts_with(kNone)) return take_sample();
+    text_.move_to(text_.position() + kNone.size());
   }
   return false;
 }
@@ -87,7 +87,7 @@ bool BlockReader::take_metrics() {
 }
 
 bool BlockReader::take_sample() {
-  const char *const begin = text_.at(), *const all_end = begin + text_.remaining();
+  const char *const begin = text_.position(), *const all_end = begin + text_.remaining();
   const char *end = begin;
   if (metrics_.size() > 1) {
     const void *close = text_.remaining() > 0 && *begin == '[' ? std::memchr(begin, ']', text_.remaining()) : nullptr;

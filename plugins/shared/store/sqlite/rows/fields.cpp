@@ -58,9 +58,9 @@ bool FieldReader::next_place() {
 
 // A text with other characters than those of a number is damaged.
 bool FieldReader::skip_value() {
-  const char *at = text_.at();
+  const char *at = text_.position();
   while (at < text_.end() && (core::is_digit(*at) || *at == '.' || *at == '-' || *at == '+' || *at == 'e' || *at == 'E')) ++at;
-  if (at == text_.at() || !is_over(at)) return text_.fail();
+  if (at == text_.position() || !is_over(at)) return text_.fail();
   text_.move_to(at);
   return true;
 }
@@ -70,8 +70,8 @@ bool FieldReader::skip_value() {
 bool FieldReader::read_short_number() {
   constexpr ptrdiff_t kDigits = 15;
   const char *const end = text_.end();
-  const bool negative = text_.remaining() > 0 && *text_.at() == '-';
-  const char *at = text_.at() + (negative ? 1 : 0);
+  const bool negative = text_.remaining() > 0 && *text_.position() == '-';
+  const char *at = text_.position() + (negative ? 1 : 0);
   const char *const begin = at;
   int64_t digits = 0;
   const auto read_digits = [&] {
@@ -97,10 +97,10 @@ bool FieldReader::read_short_number() {
 }
 
 bool FieldReader::read_number() {
-  const auto count = std::from_chars(text_.at(), text_.end(), value_.count);
+  const auto count = std::from_chars(text_.position(), text_.end(), value_.count);
   value_.is_count = count.ec == std::errc{} && is_over(count.ptr);
   if (value_.is_count) return text_.move_to(count.ptr), true;
-  const auto real = std::from_chars(text_.at(), text_.end(), value_.real);
+  const auto real = std::from_chars(text_.position(), text_.end(), value_.real);
   if (real.ec != std::errc{}) return false;
   text_.move_to(real.ptr);
   return true;

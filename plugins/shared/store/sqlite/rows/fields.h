@@ -31,7 +31,7 @@ class ObjectReader {
   int64_t key() const { return key_; }
   bool damaged() const { return damaged_; }
 
-  const char *at() const { return at_; }
+  const char *position() const { return at_; }
   const char *end() const { return end_; }
   size_t remaining() const { return static_cast<size_t>(end_ - at_); }
   void move_to(const char *at) { at_ = at; }
@@ -64,7 +64,7 @@ class FieldReader {
   // Divides `next` into two steps, so that only the numbers of some metrics are parsed.
   bool next_key() {
     const bool is_there = metrics_.empty() ? text_.next_key() : next_place();
-    value_start_ = text_.at();
+    value_start_ = text_.position();
     return is_there;
   }
   bool read_value() { return read_short_number() || read_number() ? true : text_.fail(); }
@@ -72,7 +72,7 @@ class FieldReader {
   int64_t metric() const { return metrics_.empty() ? text_.key() : metrics_[place_ - 1]; }
   const Number &value() const { return value_; }
   // The unparsed text of the number.
-  std::string_view value_text() const { return {value_start_, static_cast<size_t>(text_.at() - value_start_)}; }
+  std::string_view value_text() const { return {value_start_, static_cast<size_t>(text_.position() - value_start_)}; }
   bool damaged() const { return text_.damaged(); }
 
  private:
