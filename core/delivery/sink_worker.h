@@ -53,8 +53,8 @@ struct Delivery {
 // delivered at the end remain in the spool.
 class SinkWorker {
  public:
-  // The host's name selects the time within `spread` at which the sink sends. `on_queue_space` is called, without a lock, when a full
-  // queue accepts batches again.
+  // The host's name selects the time within `spread` at which the sink sends. `on_queue_space` is called, without a lock, when a
+  // full queue accepts batches again.
   SinkWorker(const StageDescription &description, std::string name, Symbols &symbols, Ledger &ledger, std::string_view host,
              std::function<void()> on_queue_space, Launcher *launcher = nullptr);
   SinkWorker(const SinkWorker &) = delete;

@@ -34,8 +34,8 @@ class ChildLifecycle {
   Interrupted interrupt();
   void end_by(int64_t deadline_ns);  // sets the deadline for this child and all later ones
 
-  // Functions for the supervisor. The first one waits until a child runs, or until a new one is due: its start is requested and `retry_at` (CLOCK_MONOTONIC) is over. False at
-  // the end of the component.
+  // Functions for the supervisor. The first one waits until a child runs, or until a new one is due: its start is requested and
+  // `retry_at` (CLOCK_MONOTONIC) is over. False at the end of the component.
   bool wait_for_work(int64_t retry_at);
   Handle child() const;
   bool set_child(const Handle &child);  // false at the end

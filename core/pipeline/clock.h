@@ -45,7 +45,7 @@ class WindowClock {
   int64_t interval_;
   int64_t deadline_ = 0;
   bool started_ = false;
-  bool is_complete_ = false;        // the last collection was at the start of a window
+  bool is_complete_ = false;  // the last collection was at the start of a window
   int64_t last_reading_ = 0;  // CLOCK_MONOTONIC time of the last collection, rounded as its window
   int64_t next_end_ = 0;
   int64_t real_offset_ = 0;  // realtime - monotonic without the noise of a reading: slewing changes both clocks

@@ -10,9 +10,9 @@ namespace {
 
 struct Metric {
   const char *name;
-  double maximum;   // of a busy process
-  int decimals;  // -1: a count
-  bool rate;     // 0 in an idle process
+  double maximum;  // of a busy process
+  int decimals;    // -1: a count
+  bool rate;       // 0 in an idle process
 };
 constexpr Metric kMetrics[] = {
     {"proc.cpu.user", 100, 2, true},

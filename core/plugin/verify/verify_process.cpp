@@ -91,8 +91,8 @@ std::optional<Finding> step_of(const OpenPlugin &open, const ComponentName &name
 
 }  // namespace
 
-void verify_in_processes(const OpenPlugin &open, const std::vector<ComponentName> &components, std::chrono::milliseconds response_timeout,
-                         const std::function<void(const Finding &)> &report) {
+void verify_in_processes(const OpenPlugin &open, const std::vector<ComponentName> &components,
+                         std::chrono::milliseconds response_timeout, const std::function<void(const Finding &)> &report) {
   const auto opened = in_child({"", "open", "", ""}, response_timeout, [&]() -> std::optional<Finding> {
     const auto plugin = open();
     return Finding{"", "", plugin ? "" : plugin.error(), ""};
@@ -102,7 +102,8 @@ void verify_in_processes(const OpenPlugin &open, const std::vector<ComponentName
   for (const ComponentName &name : components) {
     const std::string label = std::string(kind_name(name.kind)) + " \"" + name.name + "\"";
     for (const std::string_view step : kVerifySteps) {
-      const auto finding = in_child({label, std::string(step), "", ""}, response_timeout, [&] { return step_of(open, name, step); });
+      const auto finding =
+          in_child({label, std::string(step), "", ""}, response_timeout, [&] { return step_of(open, name, step); });
       if (finding) report(*finding);
       if (finding && is_final(*finding)) break;
     }

@@ -57,7 +57,8 @@ class Contents : public Command {
                                        command_line::Reading &reading) const {
     const size_t maximum = options_.limits.series;
     auto series = reading.store->series({metrics, tags, reading.range}, maximum + 1);
-    if (series.size() > maximum) throw query::TooMuch("more than " + std::to_string(maximum) + " series match" + query::kAskForLess);
+    if (series.size() > maximum)
+      throw query::TooMuch("more than " + std::to_string(maximum) + " series match" + query::kAskForLess);
     return series;
   }
 

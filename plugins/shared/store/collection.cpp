@@ -169,7 +169,8 @@ void CollectedRows::add(int64_t time_ns, int64_t duration_ns) {
 }
 
 CollectedTime::CollectedTime(std::vector<TimeInterval> time_intervals) {
-  std::sort(time_intervals.begin(), time_intervals.end(), [](const TimeInterval &a, const TimeInterval &b) { return a.begin_ns < b.begin_ns; });
+  std::sort(time_intervals.begin(), time_intervals.end(),
+            [](const TimeInterval &a, const TimeInterval &b) { return a.begin_ns < b.begin_ns; });
   for (const TimeInterval &one : time_intervals) {
     has_windows_ = has_windows_ || one.step_ns > 0;
     if (!time_intervals_.empty() &&

@@ -23,7 +23,7 @@ struct Form {
   std::string_view content_type, default_path;
   bool array;                                       // true: the records are elements of one JSON array; false: lines
   bool details;                                     // true: with ?details the server reports which points it refused
-  SampleFormat sample_format = SampleFormat::none;                        // requests contain complete samples; `format` is that of dead letters
+  SampleFormat sample_format = SampleFormat::none;  // requests contain complete samples; `format` is that of dead letters
   Message message = Message::none;                  // the records are parts of a protobuf message; `format` is that of dead letters
   Alert alert = Alert::none;                        // the records are alerts; `format` is not used
   std::string_view header = {}, header_value = {};  // an additional header of each request; "": none

@@ -385,7 +385,8 @@ void Lane::add_dead_letters(Range range, const Outcome &refusal) {
 
 bool Lane::refused_everything() const {
   return !accepted_any_ && full_refusals_ < kMaxTries && dead_.size() >= kSuspicious &&
-         std::all_of(dead_.begin(), dead_.end(), [&](const DeadRecord &record) { return record.server_message == dead_.front().server_message; });
+         std::all_of(dead_.begin(), dead_.end(),
+                     [&](const DeadRecord &record) { return record.server_message == dead_.front().server_message; });
 }
 
 }  // namespace atalaya::http_sink

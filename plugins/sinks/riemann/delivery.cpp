@@ -58,7 +58,8 @@ bool Delivery::retry_refused() {
       std::all_of(dead_.begin(), dead_.end(), [&](const Dead &one) { return one.server_message == dead_.front().server_message; });
   if (confirmations_ > 0 && (!may_be_temporary || confirmations_ >= kMaxTries)) return false;
   ++confirmations_;
-  problem_ = "refuses " + std::to_string(dead_.size()) + (dead_.size() == 1 ? " event: " : " events: ") + dead_.front().server_message;
+  problem_ =
+      "refuses " + std::to_string(dead_.size()) + (dead_.size() == 1 ? " event: " : " events: ") + dead_.front().server_message;
   for (const Dead &one : dead_) undelivered_.push_back({one.event, one.event + 1});
   dead_.clear();
   accepted_any_ = false;

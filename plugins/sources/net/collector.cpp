@@ -234,9 +234,10 @@ void Collector::emit_flows(Batch &batch) {
 }
 
 bool Collector::is_in_group(const Owner &owner) const {
-  const auto at = std::lower_bound(ended_in_groups_.begin(), ended_in_groups_.end(), owner, [](const NetProcess *process, const Owner &wanted) {
-    return process->owner.pid != wanted.pid ? process->owner.pid < wanted.pid : process->owner.start_ns < wanted.start_ns;
-  });
+  const auto at =
+      std::lower_bound(ended_in_groups_.begin(), ended_in_groups_.end(), owner, [](const NetProcess *process, const Owner &wanted) {
+        return process->owner.pid != wanted.pid ? process->owner.pid < wanted.pid : process->owner.start_ns < wanted.start_ns;
+      });
   return at != ended_in_groups_.end() && (*at)->owner.same_process(owner);
 }
 

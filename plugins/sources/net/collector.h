@@ -79,7 +79,7 @@ class Collector {
   std::unique_ptr<SocketModel> model_;
   FlowTable reported_flows_;
   std::vector<const NetProcess *> alive_, ended_,
-      ended_in_groups_;                        // processes of this window: alive; ended, with a separate series; ended, reported in a group
+      ended_in_groups_;             // processes of this window: alive; ended, with a separate series; ended, reported in a group
   std::vector<NetProcess> exited_;  // ended processes summed by name and cgroup
   // pid and start of the processes that were reported in the last window, and in this one
   std::vector<std::pair<int32_t, uint64_t>> reported_before_, reported_now_;

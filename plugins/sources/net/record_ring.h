@@ -53,9 +53,8 @@ class RecordRing {
   Briefs briefs_, drained_briefs_;
   std::unordered_map<net_use_key, net_use, UseHash, SameUse> uses_;
   uint64_t lost_ = 0;
-  bpf::Ring ring_{
-      // declared last, so that it is destroyed first: its thread fills the members above
-      [this](const void *data, size_t size) { store(data, size); }};
+  bpf::Ring ring_{// declared last, so that it is destroyed first: its thread fills the members above
+                  [this](const void *data, size_t size) { store(data, size); }};
 };
 
 }  // namespace atalaya::net

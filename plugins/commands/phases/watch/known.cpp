@@ -55,7 +55,8 @@ std::vector<ProgramRun> runs_of(const std::vector<LearnedRun> &learned) {
   std::vector<ProgramRun> runs;
   for (const LearnedRun &one : learned) {
     runs.push_back({one.trace.host, one.trace.process, one.trace.pid, {}});
-    for (const StoredOccurrence &occurrence : one.occurrences) runs.back().steps.push_back({occurrence.phase, occurrence.occurrence, {}});
+    for (const StoredOccurrence &occurrence : one.occurrences)
+      runs.back().steps.push_back({occurrence.phase, occurrence.occurrence, {}});
   }
   return runs;
 }
@@ -66,7 +67,8 @@ int learn_phases(const PhasesOptions &args, command_line::Reading &reading, Phas
   std::set<ProgramPhase> known;
   for (const KnownPhase &phase : database.phases()) known.insert({phase.application, phase.id});
   const std::vector<LearnedRun> runs = learned(args, reading, database);
-  if (runs.empty()) return report_no_data("stacks of a process with " + std::to_string(2 * args.min_length) + " samples", reading.range);
+  if (runs.empty())
+    return report_no_data("stacks of a process with " + std::to_string(2 * args.min_length) + " samples", reading.range);
   const auto recognised = read_runs(*reading.store, args.wanted(reading.range), database, reading.budget);
   const std::vector<SpanToWrite> spans = new_spans(runs, recognised, known, database);
   if (!args.dry_run) write_spans(args.host, command_line::one_store(args.options), spans);

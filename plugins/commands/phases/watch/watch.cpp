@@ -24,7 +24,8 @@ bool has_ended(const ProgramRun &run, const Step &step, int64_t now_ns) {
   constexpr double kWindows = 10;
   if (step.occurrence.is_open) return false;
   if (&step != &run.steps.back()) return true;
-  return static_cast<double>(now_ns - step.occurrence.end_ns) / 1e9 >= kWindows * step.occurrence.seconds() / std::max(step.occurrence.threads.count, 1.0);
+  return static_cast<double>(now_ns - step.occurrence.end_ns) / 1e9 >=
+         kWindows * step.occurrence.seconds() / std::max(step.occurrence.threads.count, 1.0);
 }
 
 std::string ended(const Step &step) {

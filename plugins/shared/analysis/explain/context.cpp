@@ -104,7 +104,8 @@ std::vector<FunctionChange> grown_functions(const Tags &process, const Side &bas
   return functions;
 }
 
-std::vector<PeerChange> changed_peers(const Tags &process, const Side &baseline, const Side &window, size_t maximum, Reader &reader) {
+std::vector<PeerChange> changed_peers(const Tags &process, const Side &baseline, const Side &window, size_t maximum,
+                                      Reader &reader) {
   Resource flows;
   flows.metrics = {"flow.in.bytes", "flow.out.bytes"};
   flows.scale = 1.0 / (1 << 20);

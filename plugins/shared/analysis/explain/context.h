@@ -31,7 +31,8 @@ struct PeerChange {
   std::string remote;
   double before = 0, after = 0;
 };
-std::vector<PeerChange> changed_peers(const Tags &process, const Side &baseline, const Side &window, size_t maximum, Reader &reader);
+std::vector<PeerChange> changed_peers(const Tags &process, const Side &baseline, const Side &window, size_t maximum,
+                                      Reader &reader);
 
 // Phases of the process that occur in the window but not in the baseline.
 std::vector<std::string> new_phases(const Tags &process, const Side &baseline, const Side &window, Reader &reader);

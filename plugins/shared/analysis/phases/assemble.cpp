@@ -103,8 +103,8 @@ void Assembled::join(const Assembled &before) {
 
 bool WindowsWithoutDump::add_window(int64_t time_ns, Assembled &window) {
   const int64_t begin_ns = time_ns - window.duration_ns;
-  const bool follows =
-      pending_window_ && std::abs(begin_ns - end_ns_) <= window.duration_ns / 2 && pending_window_->duration_ns <= kMaxWindows * window.duration_ns;
+  const bool follows = pending_window_ && std::abs(begin_ns - end_ns_) <= window.duration_ns / 2 &&
+                       pending_window_->duration_ns <= kMaxWindows * window.duration_ns;
   is_jvm_ = is_jvm_ || window.gc_percent;
   const bool is_absent = is_jvm_ && !window.gc_percent && !window.has_stacks;  // the source jvm has not delivered its values yet
   if (follows) window.join(*pending_window_);

@@ -54,7 +54,8 @@ class Fields {
 NumberFields fields_of(const Occurrence &occurrence) {
   NumberFields fields;
   add_instants(fields, "phase.threads", occurrence.threads);
-  for (size_t r = 0; r < kResources; ++r) add_instants(fields, "phase." + std::string(kResourceNames[r]), occurrence.usage.by_resource[r]);
+  for (size_t r = 0; r < kResources; ++r)
+    add_instants(fields, "phase." + std::string(kResourceNames[r]), occurrence.usage.by_resource[r]);
   return fields;
 }
 

@@ -60,7 +60,8 @@ bool RuntimeState::find_in_docker(const Owner &owner, const std::string &id, Con
     return find_in_docker_folder({.base = root_ + docker_folder(), .below = "containers"}, id, out) ||
            find_in_docker_folder({.base = root_ + std::string(kDockerSnapFolder), .below = "containers"}, id, out);
   if (owner.home.empty()) return false;
-  return find_in_docker_folder({.base = root_ + owner.home, .below = ".local/share/docker/containers", .user = owner.user}, id, out);
+  return find_in_docker_folder({.base = root_ + owner.home, .below = ".local/share/docker/containers", .user = owner.user}, id,
+                               out);
 }
 
 bool RuntimeState::find_in_docker_folder(const StatePath &folder, const std::string &id, Container &out) {

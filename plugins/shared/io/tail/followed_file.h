@@ -62,7 +62,7 @@ struct File {
   int64_t read_to = 0;          // the bytes from the offset to here are an incomplete line
   int64_t written_ns = 0;       // time of the last write (mtime)
   int64_t changed_ns = 0;       // monotonic time of the last change seen by a scan
-  bool may_be_copy = false;      // may be a copy of another file; not read until this is known
+  bool may_be_copy = false;     // may be a copy of another file; not read until this is known
   bool began_skipping = false;  // `skipping` at the start of the segment to replay
   FileId continues;             // the truncated file of which this is the copy, or its id before a restart
   uint32_t copy_of = 0;         // may_be_copy: the number of the file that it equalled at the last comparison

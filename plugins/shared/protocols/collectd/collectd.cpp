@@ -237,9 +237,9 @@ class PartReader {
   bool declare(std::string_view name, uint32_t kind) {
     static constexpr std::string_view kNoUnit = "1";
     return receiver_.declare(name, {.struct_size = sizeof(atalaya_metric_info),
-                                 .kind = kind,
-                                 .decimals = kind == ATALAYA_GAUGE ? 6 : -1,
-                                 .unit = {kNoUnit.data(), kNoUnit.size()}});
+                                    .kind = kind,
+                                    .decimals = kind == ATALAYA_GAUGE ? 6 : -1,
+                                    .unit = {kNoUnit.data(), kNoUnit.size()}});
   }
 
   void take(const RecordField &field, uint32_t kind) {

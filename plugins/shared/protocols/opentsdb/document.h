@@ -26,10 +26,10 @@ struct Member {
 
 // One object. If a key occurs several times, its last value is used. More than 1,024 tags or fields are invalid.
 struct Document {
-  Scalar metric, timestamp, value;                                                    // a point
-  Scalar hostname, stack;                                                             // a stack, with timestamp and value
-  Scalar span, start, end;                                                            // a span
-  Scalar kind, time, duration, text;                                                  // a complete sample
+  Scalar metric, timestamp, value;    // a point
+  Scalar hostname, stack;             // a stack, with timestamp and value
+  Scalar span, start, end;            // a span
+  Scalar kind, time, duration, text;  // a complete sample
   // types of the members `tags` and `fields`; only `other` is valid
   Scalar::Type tags_type = Scalar::Type::absent, fields_type = Scalar::Type::absent;
   std::vector<Member> tags, fields;

@@ -14,7 +14,8 @@ namespace atalaya::store::clickhouse {
 
 class ClickHouseStore final : public Store {
  public:
-  // Connects. Throws Error if there is no store, or a store that this program cannot read. No query takes longer than `response_timeout`.
+  // Connects. Throws Error if there is no store, or a store that this program cannot read. No query takes longer than
+  // `response_timeout`.
   ClickHouseStore(Location location, std::chrono::nanoseconds response_timeout);
 
   std::string name() const override { return client_.name(); }
@@ -42,7 +43,8 @@ class ClickHouseStore final : public Store {
   void scan_steps(const PointQuestion &question, Sql from, const Steps &steps, PointVisitor &visitor);
   // The range of start times of spans that may match.
   std::vector<DayRange> span_starts(const Selection &selection);
-  void started_spans(std::span<const DayRange> days, const SpanQuestion &question, const std::function<void(const Span &)> &visitor);
+  void started_spans(std::span<const DayRange> days, const SpanQuestion &question,
+                     const std::function<void(const Span &)> &visitor);
 
   Client client_;
 };

@@ -201,8 +201,8 @@ void Writer::search(const char *columns, const TableRows &rows, Part part, const
   const size_t middle = part.first + (part.last - part.first) / 2;
   for (const Part half : {Part{part.first, middle}, Part{middle, part.last}}) {
     if (requests++ >= kMaxRequests)
-      throw Error(Cause::retry, name() + " refuses many rows, " + std::to_string(known_.size()) + " so far (" + refusal.server_message +
-                                    "); the search goes on when the batch comes again");
+      throw Error(Cause::retry, name() + " refuses many rows, " + std::to_string(known_.size()) + " so far (" +
+                                    refusal.server_message + "); the search goes on when the batch comes again");
     if (const auto again = insert(columns, rows, half)) search(columns, rows, half, *again, requests);
   }
 }

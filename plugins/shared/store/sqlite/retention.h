@@ -14,12 +14,12 @@
 namespace atalaya::store {
 
 struct Limits {
-  int64_t retain_ns = 0;                 // maximum age since arrival; 0: no limit
-  int64_t max_bytes = 0;                 // maximum size of the data; the oldest arrivals are deleted first; 0: no limit
+  int64_t retain_ns = 0;  // maximum age since arrival; 0: no limit
+  int64_t max_bytes = 0;  // maximum size of the data; the oldest arrivals are deleted first; 0: no limit
   // minimum free space of the disk, for which the oldest arrivals are deleted until 64 MiB remain; 0: no limit
   int64_t min_free_bytes = 0;
-  std::vector<RollupLevel> rollup = {};  // levels in ascending order, each with a separate `retain`
-  int64_t min_retain_ns = 0;             // limits of size delete no data that arrived less than this time ago
+  std::vector<RollupLevel> rollup = {};                     // levels in ascending order, each with a separate `retain`
+  int64_t min_retain_ns = 0;                                // limits of size delete no data that arrived less than this time ago
   int64_t max_joined_ns = int64_t{86'400} * 1'000'000'000;  // maximum distance of the times of points in a joined chunk
 };
 

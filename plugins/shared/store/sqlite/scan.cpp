@@ -282,13 +282,13 @@ bool Scan::deliver_blocks(Wanted &wanted, const Part &part, const Range &range) 
     if (summary.last_ns <= range.from_ns || summary.first_ns > range.to_ns) continue;
     deliver_until(wanted, minus(summary.first_ns, 1));
     const Column &rows = wanted.rows;
-    const bool is_mixed =
-        (wanted.delivered < rows.size() && rows.times_ns[wanted.delivered] <= summary.last_ns) || wanted.rolled.has_until(summary.last_ns);
+    const bool is_mixed = (wanted.delivered < rows.size() && rows.times_ns[wanted.delivered] <= summary.last_ns) ||
+                          wanted.rolled.has_until(summary.last_ns);
     const bool is_inside = summary.first_ns > range.from_ns && summary.last_ns <= range.to_ns;
     if (!is_mixed && is_inside && take(wanted, part, summary)) continue;
     if (times == nullptr && !read_part(part, times)) return false;
     deliver_stored(wanted, part, *times, std::max(block.begin, place_after(*times, range.from_ns)),
-              std::min(block.end, place_after(*times, range.to_ns)));
+                   std::min(block.end, place_after(*times, range.to_ns)));
   }
   return true;
 }
@@ -312,9 +312,9 @@ void Scan::deliver_stored(Wanted &wanted, const Part &part, const Times &stored,
   const bool is_mixed = wanted.delivered < rows.size() && rows.times_ns[wanted.delivered] <= part.summary.last_ns;
   if (!is_mixed && values_.is_count.empty()) {
     deliver(wanted, {std::span(times).subspan(begin, end - begin), std::span(stored.durations_ns).subspan(begin, end - begin),
-                  std::span(values_.reals).subspan(begin, end - begin),
-                  values_.counts.empty() ? std::span<const int64_t>{}
-                                         : std::span<const int64_t>(values_.counts).subspan(begin, end - begin)});
+                     std::span(values_.reals).subspan(begin, end - begin),
+                     values_.counts.empty() ? std::span<const int64_t>{}
+                                            : std::span<const int64_t>(values_.counts).subspan(begin, end - begin)});
     return;
   }
   merged_.clear();
@@ -351,8 +351,8 @@ void Scan::deliver(Wanted &wanted, const Column &points, size_t begin, size_t en
       if (counts) counts_.push_back(points.values[stop].count);
     }
     const size_t size = stop - begin;
-    deliver(wanted,
-         {std::span(points.times_ns).subspan(begin, size), std::span(points.durations_ns).subspan(begin, size), reals_, counts_});
+    deliver(wanted, {std::span(points.times_ns).subspan(begin, size), std::span(points.durations_ns).subspan(begin, size), reals_,
+                     counts_});
     begin = stop;
   }
 }

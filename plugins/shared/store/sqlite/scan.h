@@ -25,11 +25,11 @@ class Scan {
  private:
   struct Wanted {
     int64_t metric = 0;
-    size_t series = 0;   // index of the series in the list
-    Column rows;         // rows since the last call of the visitor
-    size_t delivered = 0;    // number of rows that the visitor has received
-    RolledQueue rolled;  // points of rolled chunks
-    Column pooled;       // points of pools, which follow in order of time
+    size_t series = 0;     // index of the series in the list
+    Column rows;           // rows since the last call of the visitor
+    size_t delivered = 0;  // number of rows that the visitor has received
+    RolledQueue rolled;    // points of rolled chunks
+    Column pooled;         // points of pools, which follow in order of time
     size_t pooled_delivered = 0;
     std::optional<Steps> steps;  // steps whose summaries are of complete windows
   };

@@ -95,7 +95,7 @@ class Writer final : public StoreWriter {
   Statement put_span_;
 
   std::vector<RowWriter::Sample> rows_;  // samples of the current batch
-  std::vector<uint64_t> last_seen_;          // by name id: number of the last sample that had the field
+  std::vector<uint64_t> last_seen_;      // by name id: number of the last sample that had the field
   uint64_t sample_number_ = 0;
   int64_t batch_size_ = 0;        // bytes of the last batch
   bool may_be_over_size_ = true;  // the size must be checked: before the first batch, or after the last one

@@ -163,9 +163,9 @@ void Bursts::end_burst() {
   const uint64_t before = recorded_.counted;
   const uint64_t unended = read_waits(end);
   record_burst(recorded_.counted - before, {.waits = totals.waits + unended,
-                                    .unknown = totals.unknown,
-                                    .cost_ns = totals.cost_ns,
-                                    .length_ns = static_cast<int64_t>(end - since)});
+                                            .unknown = totals.unknown,
+                                            .cost_ns = totals.cost_ns,
+                                            .length_ns = static_cast<int64_t>(end - since)});
 }
 
 // A wait beyond the limit is lost.

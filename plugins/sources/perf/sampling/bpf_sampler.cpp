@@ -75,7 +75,9 @@ class BpfSampler final : public Sampler {
     return regions_.take(*skeleton_);
   }
 
-  BurstTotals collect_bursts(const WaitCallback &take) override { return bursts_ ? bursts_->take(take, max_frames_) : BurstTotals(); }
+  BurstTotals collect_bursts(const WaitCallback &take) override {
+    return bursts_ ? bursts_->take(take, max_frames_) : BurstTotals();
+  }
 
   void pump(int stop, const OnSampled &on_sampled) override {
     // New processes, and a ring of copies that fills, wake the thread at once.

@@ -19,9 +19,9 @@ constexpr size_t kRecentExits = 256;
 
 ReaderOptions reader_options(Host host, const std::string &root) {
   const long ticks = ::sysconf(_SC_CLK_TCK);
-  return {.root = root,
-          .ticks_per_second = ticks > 0 ? static_cast<uint64_t>(ticks) : 100,
-          .clock = [host] { return host.monotonic(); }};
+  return {.root = root, .ticks_per_second = ticks > 0 ? static_cast<uint64_t>(ticks) : 100, .clock = [host] {
+            return host.monotonic();
+          }};
 }
 
 // In a container or sandbox even root may be refused.

@@ -116,7 +116,9 @@ class Simulation {
 };
 
 World any_world(std::mt19937_64 &random) {
-  const auto between = [&](double minimum, double maximum) { return std::uniform_real_distribution<double>(minimum, maximum)(random); };
+  const auto between = [&](double minimum, double maximum) {
+    return std::uniform_real_distribution<double>(minimum, maximum)(random);
+  };
   const auto count = [&](int minimum, int maximum) {
     return static_cast<size_t>(std::uniform_int_distribution<int>(minimum, maximum)(random));
   };

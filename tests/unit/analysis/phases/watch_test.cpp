@@ -52,7 +52,8 @@ struct FakeRuns final : WatchedRuns {
   }
   std::vector<Step> steps_since(int64_t from_ns) const {
     std::vector<Step> later;
-    std::copy_if(steps.begin(), steps.end(), std::back_inserter(later), [&](const Step &one) { return one.occurrence.end_ns > from_ns; });
+    std::copy_if(steps.begin(), steps.end(), std::back_inserter(later),
+                 [&](const Step &one) { return one.occurrence.end_ns > from_ns; });
     return later;
   }
   bool read_functions(const ProgramRun &, Step &step) override {
@@ -162,7 +163,8 @@ TEST_CASE("a phase is compared with the phases before it, although they are olde
       };
       const std::string whole = new_lines(begin - 1000);
       CHECK((whole.find(" took ") == std::string::npos) == (merge == 2 * load));
-      for (const int64_t from : {begin + load / 2, begin + load + 10, begin + load + 100, end - 10}) CHECK(new_lines(from) == whole);
+      for (const int64_t from : {begin + load / 2, begin + load + 10, begin + load + 100, end - 10})
+        CHECK(new_lines(from) == whole);
     }
   }
 }
@@ -211,7 +213,8 @@ TEST_CASE("a phase is compared without its own functions, and not without those 
 TEST_CASE("names of phases and processes do not act on a terminal") {
   Watched watched;
   CHECK(watched.look({}, 100).empty());
-  const std::string new_lines = watched.watcher.new_lines({{"h", "Sort", "7\x1b[2J", {step("a\nb", 100, 110, true)}}}, -1, 111 * kSecond);
+  const std::string new_lines =
+      watched.watcher.new_lines({{"h", "Sort", "7\x1b[2J", {step("a\nb", 100, 110, true)}}}, -1, 111 * kSecond);
   CHECK(new_lines == "1970-01-01T00:01:40Z Sort 7\\x1b[2J: phase a\\x0ab began\n");
 }
 

@@ -101,7 +101,7 @@ TEST_CASE("clickhouse: other servers are not taken for ClickHouse") {
   Server server([](const Asked &) { return answer("200 OK", "<html>hello</html>"); });
   Client client(options_for(server.port));
   const std::string server_message = "clickhouse:http://127.0.0.1:" + std::to_string(server.port) +
-                            "/db: the server is not ClickHouse; write the port of its HTTP interface, usually 8123";
+                                     "/db: the server is not ClickHouse; write the port of its HTTP interface, usually 8123";
   CHECK_THROWS_WITH_AS(client.connect(), server_message.c_str(), Error);
 }
 

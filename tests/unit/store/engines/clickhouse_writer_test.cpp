@@ -214,8 +214,9 @@ TEST_CASE("clickhouse: a sink writes to no tables that were made for another clu
   const std::string url = "http://127.0.0.1:" + std::to_string(server.port) + "/db";
   Batch batch;
   const auto says = [&](const char *cluster, bool corrects) {
-    Writer writer({.client = {parse_location(url), response_timeout, response_timeout, "none"}, .cluster = cluster, .corrects = corrects},
-                  batch.names());
+    Writer writer(
+        {.client = {parse_location(url), response_timeout, response_timeout, "none"}, .cluster = cluster, .corrects = corrects},
+        batch.names());
     try {
       writer.prepare();
     } catch (const Error &error) {

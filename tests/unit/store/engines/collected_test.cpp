@@ -86,7 +86,8 @@ TEST_CASE("law: coverage: the store knows each second of collection, in any orde
       CAPTURE(to);
       for (const auto &[key, seconds] : arrivals.collected) {
         const auto right = std::distance(seconds.upper_bound(from), seconds.upper_bound(to));
-        CHECK(collection.collected_time_of(key.first, key.second).length_in(kT0 + from * kSecond, kT0 + to * kSecond) == right * kSecond);
+        CHECK(collection.collected_time_of(key.first, key.second).length_in(kT0 + from * kSecond, kT0 + to * kSecond) ==
+              right * kSecond);
       }
     }
   }

@@ -14,9 +14,9 @@ namespace atalaya::jobs {
 // The totals of one job.
 struct JobTotals {
   uint32_t job = 0;
-  size_t tasks = 0, failed = 0, killed = 0, running = 0;    // numbers of attempts
-  bool has_end = false;  // true: a span of the job has an end; false: its tasks define the length
-  double seconds = 0;                                       // length of the job; 0 while it runs
+  size_t tasks = 0, failed = 0, killed = 0, running = 0;  // numbers of attempts
+  bool has_end = false;                                   // true: a span of the job has an end; false: its tasks define the length
+  double seconds = 0;                                     // length of the job; 0 while it runs
   double of_tasks = 0;  // time from the start of the first task to the end of the last one; 0 while the job runs
   double bytes = std::numeric_limits<double>::quiet_NaN();  // NaN: no task reports any
 };

@@ -171,7 +171,7 @@ class Finder {
       const int64_t busy = std::min(tasks_.busy(phase), times_[phase.task]);
       if (busy > 0)
         phases[{kind_of(tasks_.data(), phase), stages_.number_of(task), phase.phase}][task.host].add(static_cast<double>(busy),
-                                                                                              phase.work.bytes);
+                                                                                                     phase.work.bytes);
     }
     struct Sum {
       double recorded = 0, at_usual_speed = 0;

@@ -13,7 +13,7 @@ namespace atalaya::jobs {
 
 struct Slowness {
   std::map<std::pair<uint32_t, uint32_t>, double> of_stage;  // factor by host and stage; missing: 1
-  std::map<uint32_t, double> maximum;                           // by host: the largest factor of its stages with enough tasks
+  std::map<uint32_t, double> maximum;                        // by host: the largest factor of its stages with enough tasks
 
   double factor(uint32_t host, uint32_t stage) const {
     const auto found = of_stage.find({host, stage});

@@ -17,8 +17,8 @@ struct Node {
   size_t tasks = 0, lowest = 0, lower = 0;
   // bytes that tasks in stages without a shuffle read: all, and over the network; only tasks that report both
   double bytes = 0, remote = 0;
-  bool top = false;                         // among the 20 % with the most tasks in the lowest and lower grade
-  bool bottleneck = false;                  // a finding names it
+  bool top = false;         // among the 20 % with the most tasks in the lowest and lower grade
+  bool bottleneck = false;  // a finding names it
   std::optional<double> remote_share() const { return bytes > 0 ? std::optional(remote / bytes) : std::nullopt; }
 };
 

@@ -162,7 +162,7 @@ class FailingNodes {
 
   void add(uint32_t job, uint32_t host, const Attempts &own, double chance) {
     const auto maximum = std::max_element(own.failed.begin(), own.failed.end(),
-                                       [](const auto &a, const auto &b) { return a.second.size() < b.second.size(); });
+                                          [](const auto &a, const auto &b) { return a.second.size() < b.second.size(); });
     Finding finding{.job = job, .stage = maximum->first, .host = host};
     for (size_t i = 0; i < groups_.size(); ++i)
       if (groups_[i].job == job && groups_[i].stage == finding.stage && groups_[i].phase == 0) finding.group = i;

@@ -21,7 +21,7 @@ inline constexpr std::array<size_t, 12> kEpochs = {1, 2, 3, 4, 6, 8, 12, 16, 24,
 
 struct MineOptions {
   Likeness likeness;
-  size_t minimum = 5;      // minimum samples of a phase without interruption
+  size_t minimum = 5;    // minimum samples of a phase without interruption
   size_t min_known = 3;  // the minimum for a phase that is known from longer occurrences; maximum `minimum`
 
   size_t min_known_samples() const { return std::min(minimum, min_known); }

@@ -36,7 +36,7 @@ class PhaseBook {
 
 struct CharacteriserOptions {
   size_t buffer = 120;  // samples without a known phase, after which new phases are learned
-  size_t minimum = 5;     // minimum samples of a new phase
+  size_t minimum = 5;   // minimum samples of a new phase
 };
 
 struct OnlineSample {

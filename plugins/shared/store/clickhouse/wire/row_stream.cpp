@@ -28,8 +28,8 @@ bool RowStream::take(std::string_view piece) {
 void RowStream::finish(const std::string &name) const {
   if (problem_) std::rethrow_exception(problem_);
   if (visitor_is_done_ || (is_complete_ && buffer_.empty())) return;
-  throw Error(Cause::retry,
-              name + (is_complete_ ? ": the answer goes on after its last row" : ": the answer ended early: " + describe_received()));
+  throw Error(Cause::retry, name + (is_complete_ ? ": the answer goes on after its last row"
+                                                 : ": the answer ended early: " + describe_received()));
 }
 
 std::string RowStream::describe_received() const {

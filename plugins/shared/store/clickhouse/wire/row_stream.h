@@ -34,7 +34,7 @@ class RowStream {
   std::vector<Type> types_;
   std::vector<Cell> row_;
   std::string buffer_;
-  bool is_complete_ = false;   // the last row was received
+  bool is_complete_ = false;      // the last row was received
   bool visitor_is_done_ = false;  // the visitor needs no more rows
   const char *wrong_ = "";
   std::exception_ptr problem_;

@@ -160,7 +160,7 @@ void Collector::add_rolled(size_t series, const store::Summary &summary, const s
   } else if (kept.integral) {
     if (kept.amounts && is_instant) return kept.integral->add(time_ns, 0, plain.values.front());
     for_each_held(summary, plain, kept.amounts,
-              [&](const ValueWindow &held) { kept.integral->add(held.time_ns, held.duration_ns, held.value); });
+                  [&](const ValueWindow &held) { kept.integral->add(held.time_ns, held.duration_ns, held.value); });
   } else if (!is_outside(time_ns)) {
     // A late point of that very time becomes a part of the step, too.
     if (!kept.points.empty() && kept.points.back().time_ns == time_ns) kept.points.pop_back();

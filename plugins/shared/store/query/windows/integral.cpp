@@ -89,14 +89,15 @@ void Integral::add_alone(const ValueWindow &instant) {
   add_interval(begin_ns, intervals_.interval_end(begin_ns), instant.value);
 }
 
-// The collected time of the part of the interval that is in the range. Where none is known, that of the windows of the series: their
-// sum is less exact, because windows of one series may overlap by some milliseconds.
+// The collected time of the part of the interval that is in the range. Where none is known, that of the windows of the series:
+// their sum is less exact, because windows of one series may overlap by some milliseconds.
 double Integral::collected_in(const Part &part) const {
   const Range range = intervals_.time_interval();
   const int64_t begin_ns = std::max(part.begin_ns, range.from_ns);
   const int64_t end_ns = std::min(intervals_.interval_end(part.begin_ns), range.to_ns);
   const int64_t known_ns = collected_->length_in(begin_ns, end_ns);
-  return known_ns > 0 ? static_cast<double>(known_ns) : std::min(ns_between(begin_ns, end_ns), static_cast<double>(part.covered_ns));
+  return known_ns > 0 ? static_cast<double>(known_ns)
+                      : std::min(ns_between(begin_ns, end_ns), static_cast<double>(part.covered_ns));
 }
 
 std::vector<Point> Integral::take() {

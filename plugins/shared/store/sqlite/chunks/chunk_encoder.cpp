@@ -198,7 +198,8 @@ bool ChunkEncoder::to_integers(const Column &column) {
   for (size_t i = 0; i < with_fewer; ++i)
     if (!shifted(column.values[i].real, decimals_, integers_[i])) return false;
   const auto [minimum, maximum] = std::minmax_element(integers_.begin(), integers_.end());
-  return *minimum >= *maximum || static_cast<uint64_t>(*maximum) - static_cast<uint64_t>(*minimum) < static_cast<uint64_t>(kMaxDistance);
+  return *minimum >= *maximum ||
+         static_cast<uint64_t>(*maximum) - static_cast<uint64_t>(*minimum) < static_cast<uint64_t>(kMaxDistance);
 }
 
 void ChunkEncoder::put_integers(bool is_count, const Timeline &timeline) {

@@ -59,7 +59,7 @@ class ChunkJoiner {
   int64_t fresh_ = 0, old_ = 0;                   // ids up to which chunks were checked
   int64_t next_old_ns_ = INT64_MIN;               // time at which the next chunk is old
   std::unordered_map<int64_t, Waiting> waiting_;  // small chunks by entity
-  double shrink_ratio_ = 1;                             // ratio of the size of the last joined chunks to the expected size
+  double shrink_ratio_ = 1;                       // ratio of the size of the last joined chunks to the expected size
   std::set<int64_t> damaged_;                     // ids of damaged chunks
   std::vector<Column> columns_;
   ChunkReader reader_;

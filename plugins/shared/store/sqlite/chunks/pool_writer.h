@@ -44,11 +44,11 @@ class PoolWriter {
   Statement find_new_, find_pools_, add_, mark_seen_, read_, newer_, remove_;
   int64_t first_ns_ = 0, last_ns_ = 0;
   bool is_used_ = false;
-  int64_t known_pool_ = 0;               // pool whose members are known
-  std::unordered_set<int64_t> members_;  // entities of the pools in the time of the interval
-  int64_t pool_ = 0;                     // the pool that is being filled
-  std::vector<EntityPoints> waiting_entities_;        // entities that wait until there are enough for a pool
-  std::vector<int64_t> pooled_;          // entities in the pool
+  int64_t known_pool_ = 0;                      // pool whose members are known
+  std::unordered_set<int64_t> members_;         // entities of the pools in the time of the interval
+  int64_t pool_ = 0;                            // the pool that is being filled
+  std::vector<EntityPoints> waiting_entities_;  // entities that wait until there are enough for a pool
+  std::vector<int64_t> pooled_;                 // entities in the pool
   int64_t arrived_ns_ = INT64_MIN;
   PoolEncoder encoder_;
   PoolReader reader_;

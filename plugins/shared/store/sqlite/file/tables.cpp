@@ -120,7 +120,7 @@ std::span<const Table> tables() {
 }
 
 void for_each_row(Database &database, const Table &table, const std::function<void(const Row &)> &row,
-              const std::function<void(int64_t after, const std::string &why)> &lost) {
+                  const std::function<void(int64_t after, const std::string &why)> &lost) {
   int64_t next = std::numeric_limits<int64_t>::min();
   while (true) {
     try {

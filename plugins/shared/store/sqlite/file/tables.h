@@ -20,7 +20,7 @@ std::span<const Table> tables();
 // Calls `row` with all columns of each row that SQLite can read, in order of the key. Calls `lost` with SQLite's message and
 // the last key before each range of rows that it cannot read. Throws on other errors.
 void for_each_row(Database &database, const Table &table, const std::function<void(const Row &)> &row,
-              const std::function<void(int64_t after, const std::string &why)> &lost);
+                  const std::function<void(int64_t after, const std::string &why)> &lost);
 
 // Returns the reason why no reader can decode the content of a row, of which all columns are passed; "" if it can be decoded.
 std::string problem_of(const Table &table, const Row &row);

@@ -53,8 +53,8 @@ class Dictionary {
  private:
   struct Entity {
     int64_t id = 0, seen_ns = 0;
-    int64_t first_ns = 0, last_ns = 0;                     // the range in its row: no sample is outside of it
-    int64_t used_ns = 0;                                   // arrival time of its last sample
+    int64_t first_ns = 0, last_ns = 0;   // the range in its row: no sample is outside of it
+    int64_t used_ns = 0;                 // arrival time of its last sample
     std::array<int64_t, 4> shapes = {};  // lists of metrics of its last samples; a source often alternates between two
     std::pair<const std::string, Entity> *next = nullptr;  // in the cache: the entity whose sample followed its last sample
   };

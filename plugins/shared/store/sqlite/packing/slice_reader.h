@@ -85,12 +85,12 @@ class SliceReader {
   std::vector<OpenWindow> windows_;
   std::map<int64_t, Size> entities_;  // entities of the windows, without those of a slice
   std::vector<Entity> slice_;         // sorted by entity
-  size_t removed_count_ = 0;                  // number of entities that were removed from it
+  size_t removed_count_ = 0;          // number of entities that were removed from it
   size_t at_window_ = 0;
-  size_t points_ = 0;    // estimate of the points in memory
-  bool are_few_ = true;  // the last windows have few points
-  size_t expected_points_ = 0;    // number of points of a column in the last slice, as an estimate
-  size_t reserved_ = 0;  // points for which the slice has reserved memory
+  size_t points_ = 0;           // estimate of the points in memory
+  bool are_few_ = true;         // the last windows have few points
+  size_t expected_points_ = 0;  // number of points of a column in the last slice, as an estimate
+  size_t reserved_ = 0;         // points for which the slice has reserved memory
 };
 
 }  // namespace atalaya::store

@@ -67,8 +67,8 @@ bool BlockReader::begin_group() {
   }
   if (!is_first && !text_.accept(',')) return text_.fail();
   int64_t first = 0;
-  const bool is_group = text_.accept('[') && text_.accept_integer(first) && text_.accept(',') && take_metrics() && text_.accept(',') &&
-                        text_.accept('[') && first > entity_ && first < kMaxEntity;
+  const bool is_group = text_.accept('[') && text_.accept_integer(first) && text_.accept(',') && take_metrics() &&
+                        text_.accept(',') && text_.accept('[') && first > entity_ && first < kMaxEntity;
   if (!is_group) return text_.fail();
   entity_ = first - 1;
   in_group_ = true;
