@@ -147,8 +147,8 @@ class FlamegraphCommand final : public Command {
         wanted_.tags.push_back({key, std::move(patterns)});
     wanted_.profile = host.text("profile");
     wanted_.by = parse_by(host.text("by"));
-    if (!stage_.empty() && !against_median_) wanted_.tags.push_back({"stage", {query::exactly(stage_)}});
-    if (!job_.empty() && !against_median_) wanted_.tags.push_back({"job", {query::exactly(job_)}});
+    if (!stage_.empty() && !against_median_) wanted_.tags.push_back({"stage", {query::exact_pattern(stage_)}});
+    if (!job_.empty() && !against_median_) wanted_.tags.push_back({"job", {query::exact_pattern(job_)}});
     if (wanted_.counts_time()) style_.unit = Unit::nanoseconds;
     if (folded_.empty()) return;
     if (!wanted_.tags.empty() || wanted_.by != By::process ||

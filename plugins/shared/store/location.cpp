@@ -125,7 +125,7 @@ Place::File Place::stat_file(const std::string &path) {
   return {path, status.st_dev, status.st_ino};
 }
 
-bool Place::holds() const {
+bool Place::are_in_place() const {
   return std::all_of(files_.begin(), files_.end(), [](const File &file) { return file == stat_file(file.path); });
 }
 

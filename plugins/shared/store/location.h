@@ -33,7 +33,7 @@ class Place {
  public:
   // Call it when the files are open.
   explicit Place(const std::string &path);
-  bool holds() const;
+  bool are_in_place() const;
 
  private:
   struct File {

@@ -229,7 +229,7 @@ Lane::Outcome Lane::send(Range range, bool details) {
     if (!choice) break;
     Outcome outcome = try_target(range, choice->index, choice->suspect, details);
     if (outcome.verdict != Verdict::retry) {
-      targets_.worked(choice->index);
+      targets_.mark_available(choice->index);
       return outcome;
     }
   }
@@ -243,7 +243,7 @@ Lane::Outcome Lane::try_target(Range range, size_t index, bool suspect, bool det
   int64_t wait = 0;
   try {
     if (suspect && !options_.health.empty() && !healthy(url)) {
-      targets_.failed(index, 0, monotonic());
+      targets_.mark_failed(index, 0, monotonic());
       return outcome;
     }
     if (sample_encoder_) build_sample_request(range, index);
@@ -264,7 +264,7 @@ Lane::Outcome Lane::try_target(Range range, size_t index, bool suspect, bool det
   } catch (const http_client::NoAnswer &none) {
     problem_ = url.text + ": " + none.what();
   }
-  if (outcome.verdict == Verdict::retry) targets_.failed(index, wait, monotonic());
+  if (outcome.verdict == Verdict::retry) targets_.mark_failed(index, wait, monotonic());
   if (outcome.verdict != Verdict::accepted) declared_to_ = SIZE_MAX;
   return outcome;
 }
@@ -318,7 +318,7 @@ void Lane::mark_delivered(Range range) {
 }
 
 void Lane::pause_servers() {
-  for (size_t i = 0; i < targets_.size(); ++i) targets_.failed(i, 0, monotonic());
+  for (size_t i = 0; i < targets_.size(); ++i) targets_.mark_failed(i, 0, monotonic());
 }
 
 // Uses the answer to ?details: OpenTSDB reports the points that it refuses, and stores the others.

@@ -44,9 +44,9 @@ std::unique_ptr<Process> Processes::read(const ProcessId &id) const {
 }
 
 bool ReadLimit::allows(const ProcessId &id, bool again, int64_t now_ns) {
-  if (const int64_t second = now_ns / 1'000'000'000; second != second_) {
+  if (const int64_t second = now_ns / 1'000'000'000; second != current_second_) {
     *this = {};
-    second_ = second;
+    current_second_ = second;
   }
   return bytes_ < kBytes && read_.size() < (again ? kProcesses : kNew) && read_.insert(id).second;
 }

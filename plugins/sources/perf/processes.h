@@ -42,7 +42,7 @@ class ReadLimit {
  private:
   std::set<ProcessId> read_;
   size_t bytes_ = 0;
-  int64_t second_ = 0;
+  int64_t current_second_ = 0;
 };
 
 class Processes {

@@ -26,7 +26,7 @@ class StoredRuns final : public WatchedRuns {
   std::vector<ProgramRun> normal(const std::string &process) override {
     query::Budget budget(asked_.options.limits);
     Wanted of = asked_.wanted(normal_);
-    of.tags.push_back({"process", {query::exactly(process)}});
+    of.tags.push_back({"process", {query::exact_pattern(process)}});
     try {
       return runs_by_program(store_, of, database_, budget)[process];
     } catch (const query::TooMuch &error) {

@@ -266,7 +266,7 @@ Answer Api::stacks(const Request &request) {
   const int64_t from = query::time_of("start_time", start, now);
   const int64_t to = query::time_of("end_time", end, now);
   store::Selection selection{{}, {}, {from - 1, to}};
-  if (!host.empty() && host != "ALL") selection.tags.push_back({"host", {query::exactly(host)}});
+  if (!host.empty() && host != "ALL") selection.tags.push_back({"host", {query::exact_pattern(host)}});
   StackSums sums;
   query::Budget budget(limits_);
   store().stacks(selection, [&](const store::Stack &stack) {

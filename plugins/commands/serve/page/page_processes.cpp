@@ -77,7 +77,7 @@ std::vector<ProcessRow> process_rows(PageCall &call, const query::Range &range) 
       if (metric != nullptr && std::binary_search(known.begin(), known.end(), metric)) columns.emplace(metric, i);
   if (columns.empty()) return {};
   // Reads all metrics in one query: those of a process are in the same rows of the store.
-  for (const auto &[metric, column] : columns) wanted.metrics.push_back(query::exactly(metric));
+  for (const auto &[metric, column] : columns) wanted.metrics.push_back(query::exact_pattern(metric));
   ProcessTable table;
   const auto answers = query::run_query(wanted, call.store, call.budget);
   for (const query::Answer &answer : answers)

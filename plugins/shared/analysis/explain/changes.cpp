@@ -46,7 +46,7 @@ double chance_among(const PeerMeans &peers, const Tags &part, double value) {
 }
 
 void judge(Difference &difference, const Change &change, size_t tests) {
-  difference.beyond = is_large(difference, change) && evidence::is_beyond_chance(difference.chance, tests);
+  difference.is_significant = is_large(difference, change) && evidence::is_beyond_chance(difference.chance, tests);
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ Difference Change::other() const {
 }
 
 double Change::severity() const {
-  double maximum = total.beyond ? std::abs(total.change()) : 0;
+  double maximum = total.is_significant ? std::abs(total.change()) : 0;
   for (size_t i = 0; i < named; ++i) maximum = std::max(maximum, std::abs(parts[i].difference.change()));
   return std::min(1.0, capacity > 0 ? maximum / capacity : 0);
 }
@@ -135,13 +135,13 @@ void judge(Change &change, size_t tests, size_t maximum) {
   const bool grows = change.total.change() >= 0;
   std::stable_sort(change.parts.begin(), change.parts.end(), [&](const PartChange &a, const PartChange &b) {
     const auto order = [&](const PartChange &part) {
-      if (!part.difference.beyond) return 2;
-      return !change.total.beyond || (part.difference.change() >= 0) == grows ? 0 : 1;
+      if (!part.difference.is_significant) return 2;
+      return !change.total.is_significant || (part.difference.change() >= 0) == grows ? 0 : 1;
     };
     return order(a) < order(b);
   });
   const auto beyond =
-      std::count_if(change.parts.begin(), change.parts.end(), [](const PartChange &part) { return part.difference.beyond; });
+      std::count_if(change.parts.begin(), change.parts.end(), [](const PartChange &part) { return part.difference.is_significant; });
   change.named = std::min(static_cast<size_t>(beyond), maximum);
 }
 

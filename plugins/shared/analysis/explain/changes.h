@@ -16,7 +16,7 @@ struct Difference {
   double before = 0, after = 0;
   double chance = 1;    // the probability that chance alone makes such a difference; not computed for small parts
   double spread = 0;    // range of the baseline's step values, without the largest and the smallest
-  bool beyond = false;  // beyond chance, and large enough to matter
+  bool is_significant = false;  // beyond chance, and large enough to matter
 
   double change() const { return after - before; }
 };
@@ -33,7 +33,7 @@ struct Change {
   std::vector<PartChange> parts;  // all parts, the largest difference first; the first `named` are reported by name
   size_t named = 0;
 
-  bool is_finding() const { return total.beyond || named > 0; }
+  bool is_finding() const { return total.is_significant || named > 0; }
   // The sum of the parts that are not named.
   Difference other() const;
   // The largest difference of the total and the named parts, as a part of the capacity: from 0 to 1.

@@ -105,7 +105,7 @@ void add_task(Tree &tree, const std::string &id, store::Store &store, const Want
   for (const char *tag : {"attempt", "task"}) {
     if (tree.size() > 1) return;
     Wanted of_task = wanted;
-    of_task.tags.push_back({tag, {query::exactly(id)}});
+    of_task.tags.push_back({tag, {query::exact_pattern(id)}});
     add_stored(tree, Side::shown, store, of_task, range, budget);
   }
 }

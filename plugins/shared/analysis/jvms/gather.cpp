@@ -271,7 +271,7 @@ std::optional<Exemplar> exemplar_of(const std::string &function, const store::Ra
   };
   std::unordered_map<int64_t, Sum> sums;
   double all = 0;
-  tags.push_back({"function", {query::exactly(function)}});
+  tags.push_back({"function", {query::exact_pattern(function)}});
   store.stacks(dumps_of("exemplar", tags, range), [&](const store::Stack &stack) {
     budget.work(1);
     const double ns = store::field_of(stack.fields, "profile.ns");
@@ -302,7 +302,7 @@ std::optional<Exemplar> exemplar_of(const std::string &function, const store::Ra
 std::vector<JvmShare> jvms_with(const std::string &function, const Overview &overview, store::Store &store,
                                 std::vector<store::TagFilter> tags, query::Budget &budget) {
   std::vector<JvmShare> all;
-  tags.push_back({"function", {query::exactly(function)}});
+  tags.push_back({"function", {query::exact_pattern(function)}});
   for (const Usage &usage : usage_of("jvm.function.self", kByJvm, store, tags, overview.range, budget))
     all.push_back({tag_of(usage.tags, "host"), tag_of(usage.tags, "pid"), tag_of(usage.tags, "process"),
                    usage.amount / overview.covered_seconds});

@@ -137,9 +137,9 @@ std::vector<ProcessTrace> read_traces(store::Store &store, const Wanted &wanted,
 }
 
 Wanted of_process(Wanted wanted, const ProgramRun &run) {
-  wanted.tags.push_back({"process", {query::exactly(run.process)}});
-  wanted.tags.push_back({"pid", {query::exactly(run.pid)}});
-  if (!run.host.empty()) wanted.tags.push_back({"host", {query::exactly(run.host)}});
+  wanted.tags.push_back({"process", {query::exact_pattern(run.process)}});
+  wanted.tags.push_back({"pid", {query::exact_pattern(run.pid)}});
+  if (!run.host.empty()) wanted.tags.push_back({"host", {query::exact_pattern(run.host)}});
   return wanted;
 }
 

@@ -28,7 +28,7 @@ using Counters = std::vector<Counter>;
 struct Position {
   uint64_t part = 0, offset = 0;
   bool operator==(const Position &) const = default;
-  bool beyond(const Position &other) const { return part != other.part ? part > other.part : offset > other.offset; }
+  bool is_after(const Position &other) const { return part != other.part ? part > other.part : offset > other.offset; }
 };
 
 struct Span {

@@ -54,7 +54,7 @@ class Rows {
   void clear();
 
   // Call it when the database has the series of these rows: they are not written again today.
-  void announced();
+  void mark_series_written();
   // Forgets which series the database contains.
   void forget();
 
@@ -78,7 +78,7 @@ class Rows {
   core::NameOf name_of_;
   std::unordered_map<std::string, Entity> entities_;  // by the tags in the order of the samples
   size_t entities_size_ = 0;                          // approximate size in bytes
-  std::unordered_map<std::pair<uint64_t, uint32_t>, uint16_t, Hash> announced_;
+  std::unordered_map<std::pair<uint64_t, uint32_t>, uint16_t, Hash> written_series_;
   std::unordered_map<std::pair<uint64_t, uint32_t>, uint16_t, Hash> announcing_;
   std::set<uint16_t> days_;
   std::string key_, scratch_, name_scratch_;

@@ -104,7 +104,7 @@ Refused Writer::write_to_server(std::span<const atalaya_sample> samples, int64_t
   try {
     prepare();
     const Refused refused = put(samples, now_ns);
-    client_.worked();
+    client_.mark_available();
     known_.clear();
     write_version(options_.version_file, version_);
     return refused;
@@ -158,7 +158,7 @@ void Writer::send_series() {
   if (const auto refusal = client_.insert(kSeriesColumns, rows_.series.bytes))
     throw Error(Cause::retry, name() + " refuses series (" + refusal->server_message +
                                   "), and no point is stored without its series; fix the table series, its constraints and views");
-  rows_.announced();
+  rows_.mark_series_written();
 }
 
 // The database accepts or refuses a request as a whole.

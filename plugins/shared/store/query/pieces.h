@@ -22,7 +22,7 @@ void set_downsample(Query &query, std::string_view where, std::string_view text)
 std::vector<store::TagFilter> tag_filters(std::string_view where, const std::vector<std::string> &words);
 
 // A pattern that matches only this text.
-std::string exactly(std::string_view text);
+std::string exact_pattern(std::string_view text);
 // Splits at the separator; keeps empty parts.
 std::vector<std::string> parts_of(std::string_view text, char between);
 // Splits at commas; removes empty parts.

@@ -134,7 +134,7 @@ bool Writer::maintain(int64_t now_ns) {
 }
 
 bool Writer::is_in_place() {
-  if (place_.holds()) return true;
+  if (place_.are_in_place()) return true;
   sqlite3_exec(database_.handle(), "PRAGMA wal_checkpoint(TRUNCATE)", nullptr, nullptr, nullptr);
   return false;
 }

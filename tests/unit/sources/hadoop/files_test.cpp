@@ -447,7 +447,7 @@ TEST_CASE("reading: thousands of spans go in batches, each with the place of its
                 std::count_if(spans.begin(), spans.end(), [](const protocols::Span &span) { return span.text == "stage"; }));
             ++batches;
             CHECK(spans.size() <= 2000);
-            CHECK(at.beyond(last));
+            CHECK(at.is_after(last));
             last = at;
             return true;
           });

@@ -234,15 +234,15 @@ class MetricsReader : public store::PointVisitor {
   // Identifies a program by its name, or else by its first label.
   void select() {
     std::vector<std::string> names, labels;
-    for (const auto &[host, bins] : all_.bins_) names.push_back(query::exactly(host));
+    for (const auto &[host, bins] : all_.bins_) names.push_back(query::exact_pattern(host));
     std::vector<store::Series> found = series_of(std::move(names));
     std::set<std::string> stored;
     for (const store::Series &series : found) stored.emplace(tag_of(series.tags, "host"));
     for (const auto &[host, bins] : all_.bins_) {
       const std::string_view label = first_label(host);
       if (label.empty() || stored.contains(host)) continue;
-      labels.push_back(query::exactly(label));
-      labels.push_back(query::exactly(label) + ".*");
+      labels.push_back(query::exact_pattern(label));
+      labels.push_back(query::exact_pattern(label) + ".*");
     }
     if (!labels.empty()) {
       for (store::Series &series : series_of(std::move(labels)))

@@ -24,7 +24,7 @@ void add_tagged(flamegraph::Tree &tree, flamegraph::Side side, const char *tag, 
                 store::Store &store, flamegraph::Wanted wanted, const store::Range &range, query::Budget &budget,
                 const flamegraph::Visitor &visitor = {}) {
   store::TagFilter filter{tag, {}};
-  for (const std::string &id : ids) filter.patterns.push_back(query::exactly(id));
+  for (const std::string &id : ids) filter.patterns.push_back(query::exact_pattern(id));
   wanted.tags.push_back(std::move(filter));
   flamegraph::add_stored(tree, side, store, wanted, range, budget, visitor);
 }

@@ -99,7 +99,7 @@ void add_note_on_uncaptured_runs(JobData &data, const std::vector<std::string> &
   store::Selection of_jobs = selection;
   if (!ids.empty()) {
     store::TagFilter jobs{"job", {}};
-    for (const std::string &id : ids) jobs.patterns.push_back(query::exactly(id));
+    for (const std::string &id : ids) jobs.patterns.push_back(query::exact_pattern(id));
     of_jobs.tags.push_back(std::move(jobs));
   }
   query::Budget part = budget.half();

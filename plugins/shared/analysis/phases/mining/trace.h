@@ -29,7 +29,7 @@ class Symbols {
     using is_transparent = void;
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
-  size_t most_, room_;
+  size_t max_texts_, remaining_bytes_;
   std::unordered_map<std::string, uint32_t, Hash, std::equal_to<>> known_;
   std::vector<const std::string *> texts_;  // keys of known_
   uint64_t lost_ = 0;

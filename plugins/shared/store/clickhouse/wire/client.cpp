@@ -243,7 +243,7 @@ void Client::connect() {
       return;
     } catch (const Error &error) {
       if (error.cause() != Cause::retry || servers() == 1) throw;
-      targets_.failed(server, 0, core::monotonic());
+      targets_.mark_failed(server, 0, core::monotonic());
       problems += std::string("; ") + error.what();
     }
   }
@@ -252,7 +252,7 @@ void Client::connect() {
 
 void Client::give_up(const std::string &why) {
   why_ = "; " + why;
-  targets_.failed(server_, 0, core::monotonic());
+  targets_.mark_failed(server_, 0, core::monotonic());
   connected_ = false;
 }
 

@@ -77,7 +77,7 @@ class Client {
   void connect();
   // Reports that the server in use failed: the next connect() prefers the others for a while, up to five minutes.
   void give_up(const std::string &why);
-  void worked() { targets_.worked(server_); }
+  void mark_available() { targets_.mark_available(server_); }
   // Whether a server earlier in the list may be tried again.
   bool could_return() const;
   bool connected() const { return connected_; }

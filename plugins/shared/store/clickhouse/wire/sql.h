@@ -32,7 +32,7 @@ std::string url_encode(std::string_view text);
 class Sql {
  public:
   Sql() = default;
-  Sql(const char *text) : text_(text) {}  // NOLINT(google-explicit-constructor): written in this program
+  Sql(const char *text) : text_(text) {}  // NOLINT(google-explicit-constructor): a literal of this program
 
   Sql &operator<<(const char *text) { return text_ += text, *this; }
   Sql &operator<<(int64_t number);

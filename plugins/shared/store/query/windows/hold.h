@@ -57,7 +57,7 @@ class ValueWindows {
   int64_t step_ns() const { return step_ns_; }
   int64_t last_ns() const { return last_ns_; }
   // An instant whose length is still unknown.
-  const std::optional<ValueWindow> &alone() const { return first_; }
+  const std::optional<ValueWindow> &pending_instant() const { return first_; }
 
  private:
   int64_t length_of(int64_t gap) {

@@ -101,7 +101,7 @@ double Integral::collected_in(const Part &part) const {
 }
 
 std::vector<Point> Integral::take() {
-  if (value_windows_.alone()) add_alone(*value_windows_.alone());
+  if (value_windows_.pending_instant()) add_alone(*value_windows_.pending_instant());
   budget_.release(parts_.size());
   std::vector<Point> points;
   points.reserve(parts_.size());
