@@ -13,7 +13,7 @@ namespace atalaya::core {
 
 struct SpoolView {
   struct File {
-    uint64_t name = 0, size = 0;
+    uint64_t name = 0, size = 0;  // name: sequence of its first record
     std::string path;
   };
   SpoolState state;  // the last stored state

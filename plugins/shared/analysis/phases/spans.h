@@ -23,7 +23,7 @@ inline constexpr std::string_view kDefinitionTag = "definition", kApplicationTag
 using NumberFields = std::vector<std::pair<std::string, double>>;
 NumberFields fields_of(const Occurrence &occurrence);
 
-// A phase of a process in a store: its process and its occurrence.
+// An occurrence of a phase in a stored span, and the process that ran it.
 struct StoredOccurrence {
   std::string host, process, pid, phase;
   Occurrence occurrence;

@@ -53,13 +53,13 @@ void Characteriser::finish(std::vector<Occurrence> &changed) {
   if (current_) end(0, changed);
   drop(trace_.size());
   last_.reset();
-  own_ = {};
+  learned_phase_ = {};
 }
 
 // A phase continues while its epochs match. One of 20 epochs may differ by chance: it ends the phase only if some of its samples
 // are unlikely, or if the next epoch differs too. The last matching epoch stays in the buffer, because the end may be in it.
 void Characteriser::follow(std::vector<Occurrence> &changed) {
-  const size_t epoch = std::max(book_.epoch(current_->phase), own_.epoch);
+  const size_t epoch = std::max(book_.epoch(current_->phase), learned_phase_.epoch);
   const size_t seen = matched_ + doubted_;
   if (trace_.size() < seen + epoch) return;
   if (matches(Profile(trace_, seen, trace_.size()), current_->phase)) {
@@ -129,7 +129,7 @@ std::optional<size_t> Characteriser::advance(Trial &trial) {
 // Whether the samples match the phase in the book, or its current or last occurrence, which may have other shares of functions.
 bool Characteriser::matches(const Profile &epoch, size_t phase) const {
   return match(epoch, book_.profiles()[phase], book_.likeness()) ||
-         (own_.known == phase && match(epoch, own_.profile, book_.likeness()));
+         (learned_phase_.known == phase && match(epoch, learned_phase_.profile, book_.likeness()));
 }
 
 std::vector<Segment> Characteriser::without_unlike(std::vector<Segment> segments) const {
@@ -161,7 +161,7 @@ void Characteriser::learn(std::vector<Occurrence> &changed) {
   const std::vector<Segment> &segments = mined.segments.front();
   place(segments, numbers, changed);
   if (trace_.size() > 0 && current_) end(0, changed);
-  if (current_ && mined.phases[segments.back().phase].known) own_.epoch = mined.phases[segments.back().phase].epoch;
+  if (current_ && mined.phases[segments.back().phase].known) learned_phase_.epoch = mined.phases[segments.back().phase].epoch;
   // Samples without a phase are not searched again.
   if (trace_.size() > options_.buffer / 2) drop(trace_.size() - options_.buffer / 2);
 }
@@ -198,7 +198,7 @@ void Characteriser::begin(size_t phase, size_t sample, std::vector<Occurrence> &
     take(sample);
   } else {
     drop(sample - extend_last(sample, changed));
-    own_ = {{}, 1, phase};
+    learned_phase_ = {{}, 1, phase};
     current_ = occurrence(phase, 0, 0);
     current_->start_ns = trace_.time_ns(0) - durations_ns_[0];
     current_->end_ns = current_->start_ns;
@@ -247,7 +247,7 @@ Occurrence Characteriser::occurrence(size_t phase, size_t begin, size_t end) con
 void Characteriser::take(size_t samples) {
   if (samples == 0) return;
   join(*current_, occurrence(current_->phase, 0, samples));
-  if (own_.profile.samples() < options_.buffer) own_.profile.add(Profile(trace_, 0, samples));
+  if (learned_phase_.profile.samples() < options_.buffer) learned_phase_.profile.add(Profile(trace_, 0, samples));
   drop(samples);
 }
 
@@ -277,8 +277,8 @@ size_t Characteriser::kept(size_t phase, size_t limit) const {
 double Characteriser::affinity(size_t phase, size_t begin, size_t end) const {
   const Profile samples(trace_, begin, end);
   const double of_book = similarity(samples, book_.profiles()[phase], book_.likeness().rare).times;
-  if (own_.known != phase) return of_book;
-  return std::max(of_book, similarity(samples, own_.profile, book_.likeness().rare).times);
+  if (learned_phase_.known != phase) return of_book;
+  return std::max(of_book, similarity(samples, learned_phase_.profile, book_.likeness().rare).times);
 }
 
 }  // namespace atalaya::phases

@@ -105,7 +105,7 @@ class Characteriser {
   // numbers of samples of the trace in a matching epoch, and in one whose difference may be chance
   size_t matched_ = 0, doubted_ = 0;
   std::optional<Occurrence> current_, last_;
-  MinedPhase own_;  // the phase as learned from the first samples of the current or the last occurrence
+  MinedPhase learned_phase_;  // the phase as learned from the first samples of the current or the last occurrence
 };
 
 }  // namespace atalaya::phases
