@@ -39,7 +39,7 @@ class Place {
   struct File {
     std::string path;
     dev_t device = 0;
-    ino_t number = 0;  // inode number; 0: none
+    ino_t inode = 0;  // 0: none
     bool operator==(const File &) const = default;
   };
   static File stat_file(const std::string &path);

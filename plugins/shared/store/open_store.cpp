@@ -36,7 +36,7 @@ class SpansToClickHouse final : public StoreWriter {
   Refused write(std::span<const atalaya_sample> samples, int64_t now_ns) override {
     const Refused refused = writer_.write(samples, now_ns);
     if (!writer_.refused_rows().empty())
-      throw Error(Cause::permanent, writer_.name() + " refused it: " + writer_.refused_rows().front().refusal.words);
+      throw Error(Cause::permanent, writer_.name() + " refused it: " + writer_.refused_rows().front().refusal.server_message);
     return refused;
   }
   bool maintain(int64_t /*now_ns*/) override { return false; }

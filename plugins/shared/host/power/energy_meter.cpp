@@ -38,7 +38,7 @@ bool EnergyMeter::has_stopped(size_t zone) const {
 
 bool EnergyMeter::is_too_early() const {
   for (size_t i = 0; i < states_.size(); ++i)
-    if (states_[i].whole && has_stopped(i) && states_[i].seconds() < kMaxStoppedSeconds) return true;
+    if (states_[i].is_complete && has_stopped(i) && states_[i].seconds() < kMaxStoppedSeconds) return true;
   return false;
 }
 
@@ -51,14 +51,14 @@ std::vector<std::optional<Energy>> EnergyMeter::take(int64_t now_ns) {
   for (size_t i = 0; i < states_.size(); ++i) {
     State &state = states_[i];
     const double seconds = state.seconds();
-    const bool is_known = state.whole && seconds > 0;
+    const bool is_known = state.is_complete && seconds > 0;
     if (is_known && has_stopped(i))
       stopped_zone_ = zones()[i].name;
     else if (is_known)
       taken[i] = Energy{static_cast<double>(state.counts) * zones()[i].joules, seconds};
     state.since_ns = state.last_ns;
     state.counts = 0;
-    state.whole = state.last.has_value();
+    state.is_complete = state.last.has_value();
   }
   return taken;
 }
@@ -76,7 +76,7 @@ void EnergyMeter::poll_locked(int64_t now_ns) {
     const double seconds = static_cast<double>(now_ns - state.last_ns) / 1e9;
     const auto counts = now && state.last ? counts_between(zones()[i], *state.last, *now, seconds) : std::nullopt;
     if (counts) state.counts += *counts;
-    if (!counts) state.whole = false;
+    if (!counts) state.is_complete = false;
     state.last = now;
     state.last_ns = now_ns;
   }

@@ -85,7 +85,7 @@ class EnergyMeter {
     std::optional<uint64_t> last;
     int64_t last_ns = 0, since_ns = 0;
     uint64_t counts = 0;
-    bool whole = false;  // every reading since `since_ns` is in `counts`
+    bool is_complete = false;  // every reading since `since_ns` is in `counts`
 
     double seconds() const { return static_cast<double>(last_ns - since_ns) / 1e9; }
   };

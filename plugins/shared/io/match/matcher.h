@@ -47,7 +47,7 @@ class Matcher {
 
   Kind kind_ = Kind::exact;
   bool negated_ = false;
-  std::string text_;  // exact, prefix
+  std::string text_;  // text of an exact pattern, or its prefix
   std::vector<Token> tokens_;
   std::vector<ByteSet> sets_;
   std::shared_ptr<const re2::RE2> regex_;

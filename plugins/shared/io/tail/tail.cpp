@@ -50,11 +50,11 @@ void Tail::make_round() {
   for (File *file : ready) {
     if (waiting.count(file->found.family) > 0) continue;
     const int64_t to = std::min(file->at.size, file->at.offset + kPartBytes);
-    const bool whole = to == file->at.size;
-    if (!whole) waiting.insert(file->found.family);
-    const bool finished = is_retired(*file) && whole && context_.now_ns - file->changed_ns >= context_.options.linger_ns;
+    const bool to_file_end = to == file->at.size;
+    if (!to_file_end) waiting.insert(file->found.family);
+    const bool finished = is_retired(*file) && to_file_end && context_.now_ns - file->changed_ns >= context_.options.linger_ns;
     if (to > file->read_to || finished)
-      round_.push_back({.file = file, .from = file->at.offset, .to = to, .whole = whole, .finished = finished});
+      round_.push_back({.file = file, .from = file->at.offset, .to = to, .to_file_end = to_file_end, .finished = finished});
   }
 }
 
@@ -88,7 +88,7 @@ bool Tail::next(Line &line) {
     }
     if (reader_.next(line)) return true;
     reader_.close();
-    if (!part.whole && part.file->at.offset > part.from) more_ = true;
+    if (!part.to_file_end && part.file->at.offset > part.from) more_ = true;
     if (part.finished) part.file->fd.reset();
   }
   return false;

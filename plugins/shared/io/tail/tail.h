@@ -48,7 +48,7 @@ class Tail {
   struct Part {
     File *file;
     int64_t from, to;
-    bool whole = false;     // read to the end of the file
+    bool to_file_end = false;     // read to the end of the file
     bool finished = false;  // nothing will follow: the text after the last newline is a line
     bool replayed = false;  // returned before the restart
   };

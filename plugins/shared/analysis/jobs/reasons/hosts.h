@@ -25,7 +25,7 @@ class SameHosts {
 
  private:
   std::map<std::string, std::string> span_names_;
-  std::map<std::string, std::set<std::string>> unclear_;  // names in spans, and their candidates
+  std::map<std::string, std::set<std::string>> ambiguous_;  // names in spans, and their candidates
 };
 
 }  // namespace atalaya::jobs
