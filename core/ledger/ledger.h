@@ -17,7 +17,7 @@ namespace atalaya::core {
 
 enum class RowType { source = 1, stage = 2, sink = 3 };
 
-// In samples, unless the name has another unit.
+// Counts of samples, unless the name has another unit.
 struct Counts {
   int64_t in = 0, created = 0, out = 0, dropped = 0, merged = 0, dead_letter = 0;
   int64_t queued = 0, queued_bytes = 0;  // samples in memory, in flight and in the spool; bytes of memory

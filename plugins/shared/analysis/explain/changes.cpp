@@ -14,7 +14,7 @@ using Values = std::vector<double>;
 
 Values value_or_zero(const Parts &parts, const Tags &tags, const Steps &steps) {
   const auto found = parts.find(tags);
-  return found == parts.end() ? Values(steps.complete(), 0) : steps.kept(found->second.values);
+  return found == parts.end() ? Values(steps.complete(), 0) : steps.complete_values(found->second.values);
 }
 
 void add(Values &sum, const Values &values) {
@@ -83,7 +83,7 @@ Parts peers_mean(const Parts &by_host, const std::vector<std::string> &hosts, co
     sum.values.resize(part.values.size(), 0);
     for (size_t i = 0; i < part.values.size(); ++i) sum.values[i] += part.values[i] / static_cast<double>(hosts.size());
     const auto number = static_cast<size_t>(host - hosts.begin());
-    const double own = evidence::mean_of(steps.kept(part.values));
+    const double own = evidence::mean_of(steps.complete_values(part.values));
     Values &known = means.parts[name];
     known.resize(hosts.size(), 0);
     known[number] += own;

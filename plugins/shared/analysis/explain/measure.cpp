@@ -65,7 +65,7 @@ size_t Steps::index_of(int64_t end_ns) const {
   return index < 0 || index >= static_cast<int64_t>(count()) ? count() : static_cast<size_t>(index);
 }
 
-std::vector<double> Steps::kept(const std::vector<double> &values) const {
+std::vector<double> Steps::complete_values(const std::vector<double> &values) const {
   std::vector<double> kept;
   for (size_t i = 0; i < values.size(); ++i)
     if (complete_[i]) kept.push_back(values[i]);

@@ -46,7 +46,7 @@ class Steps {
   void set_complete(size_t step, bool complete) { complete_[step] = complete; }
   bool is_complete(size_t step) const { return complete_[step]; }
   // Returns only the values of complete steps.
-  std::vector<double> kept(const std::vector<double> &values) const;
+  std::vector<double> complete_values(const std::vector<double> &values) const;
 
  private:
   Range range_;

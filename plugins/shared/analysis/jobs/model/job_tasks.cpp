@@ -15,7 +15,7 @@ JobTasks::JobTasks(const JobData &data, uint32_t job) : data_(data), job_(job), 
 int64_t JobTasks::busy(const Phase &phase) const {
   if (phase.work.duration_ns <= 0) return 0;
   const int64_t end_ns = phase.work.end_ns();
-  const int64_t worked = end_ns - ends_.begin(of(phase.task), phase.work.start_ns, end_ns);
+  const int64_t worked = end_ns - ends_.begin(task(phase.task), phase.work.start_ns, end_ns);
   return std::min(worked, std::max<int64_t>(phase.busy_ns, 0));
 }
 

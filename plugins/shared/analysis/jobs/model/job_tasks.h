@@ -18,10 +18,10 @@ class JobTasks {
 
   const std::vector<uint32_t> &order() const { return order_; }  // tasks in the order in which they started to work
   const JobData &data() const { return data_; }
-  const Task &task(uint32_t task) const { return data_.tasks[task]; }
-  bool has(uint32_t task) const { return of(task).job == job_ && of(task).work.duration_ns > 0; }
-  int64_t begin(uint32_t task) const { return ends_.begin(of(task)); }
-  int64_t end(uint32_t task) const { return of(task).work.end_ns(); }
+  const Task &task(uint32_t index) const { return data_.tasks[index]; }
+  bool has(uint32_t index) const { return task(index).job == job_ && task(index).work.duration_ns > 0; }
+  int64_t begin(uint32_t index) const { return ends_.begin(task(index)); }
+  int64_t end(uint32_t index) const { return task(index).work.end_ns(); }
   // The busy time of a phase, without the time in which it waited for maps. 0: unknown.
   int64_t busy(const Phase &phase) const;
 

@@ -4,7 +4,7 @@
 namespace atalaya::jobs {
 
 TextIds::TextIds() {
-  of("");
+  id_of("");
 }
 
 uint32_t TextIds::id_of(std::string_view text) {

@@ -30,7 +30,7 @@ Needs needs_of(std::string_view phase);
 // `compute` for a task: these include input and output unless there are separate phases for them.
 Needs needs_of(std::string_view phase, const std::vector<std::string> &stage);
 
-// Three digits, whole numbers from 1000: "0.25", "12.5", "1234".
+// Formats a number with three digits, and as an integer from 1000: "0.25", "12.5", "1234".
 std::string short_text(double value);
 // Formats a coefficient: "0.94"; "" for NaN.
 std::string coefficient_text(double value);
