@@ -179,7 +179,7 @@ bool Packer::sweep(int64_t &work) {
   return true;
 }
 
-bool Packer::is_quiet(int64_t begin_ns, int64_t end_ns) const {
+bool Packer::has_no_recent_writes(int64_t begin_ns, int64_t end_ns) const {
   for (auto slot = touched_.lower_bound(begin_ns); slot != touched_.end() && slot->first < end_ns; ++slot)
     if (slot->second + kQuietBatches > batch_) return false;
   return true;
@@ -216,7 +216,7 @@ bool Packer::choose(int64_t now_ns) {
       end_ns = begin_ns + length;
       if (count_open_.number(begin_ns, end_ns, kEnoughWindows).value_or(0) >= kEnoughWindows) break;
     }
-    if (end_ns <= latest_ns - kGrace && is_quiet(begin_ns, end_ns) && is_settled(begin_ns, end_ns, now_ns)) {
+    if (end_ns <= latest_ns - kGrace && has_no_recent_writes(begin_ns, end_ns) && is_settled(begin_ns, end_ns, now_ns)) {
       begin(begin_ns, end_ns);
       return true;
     }

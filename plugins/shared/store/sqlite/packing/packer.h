@@ -52,7 +52,7 @@ class Packer {
   bool sweep(int64_t &work);
   bool find_work(int64_t now_ns);
   bool choose(int64_t now_ns);
-  bool is_quiet(int64_t begin_ns, int64_t end_ns) const;
+  bool has_no_recent_writes(int64_t begin_ns, int64_t end_ns) const;
   bool is_settled(int64_t begin_ns, int64_t end_ns, int64_t now_ns);
   void begin(int64_t begin_ns, int64_t end_ns);
   void exclude(OpenWindow &window);
