@@ -81,7 +81,7 @@ class BatchPool : public std::enable_shared_from_this<BatchPool> {
   std::mutex mutex_;
   std::vector<BatchOwner> idle_;  // the batch that was returned last is used first
   size_t min_idle_ = 0;           // smallest size of idle_ since the last free_unneeded
-  unsigned returned_ = 0;         // batches since the last free_unneeded
+  unsigned returned_ = 0;         // batches that were returned since the last free_unneeded
 };
 
 inline std::string_view view_of(atalaya_str text) {

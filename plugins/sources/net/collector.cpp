@@ -205,7 +205,7 @@ void Collector::add_tcp(const NetProcess &process, State state, Sample &sample, 
     rate(NetMetric::tcp_out_mb, moved.out_bytes, kMibitPerByte, sample, batch);
     rate(NetMetric::tcp_out_packets, moved.out_packets, 1, sample, batch);
     rate(NetMetric::tcp_retransmits, moved.retransmits, 1, sample, batch);
-    mean_rtt(NetMetric::tcp_rtt, moved, sample, batch);
+    add_mean_rtt(NetMetric::tcp_rtt, moved, sample, batch);
   }
   if (state == State::living) count(NetMetric::tcp_connections, process.connections, sample, batch);
   if (!backend_->sees_ends()) return;
@@ -260,7 +260,7 @@ void Collector::emit(const Flow &flow, Batch &batch) {
   count(NetMetric::flow_out_packets, moved.out_packets, sample, batch);
   if (key.protocol != Protocol::tcp) return;
   count(NetMetric::flow_retransmits, moved.retransmits, sample, batch);
-  mean_rtt(NetMetric::flow_rtt, moved, sample, batch);
+  add_mean_rtt(NetMetric::flow_rtt, moved, sample, batch);
 }
 
 void Collector::add_ends(const FlowKey &key, Sample &sample, Batch &batch) const {
@@ -312,7 +312,7 @@ void Collector::count(NetMetric metric, uint64_t amount, Sample &sample, Batch &
   batch.field(sample, id(metric), static_cast<int64_t>(amount));
 }
 
-void Collector::mean_rtt(NetMetric metric, const Traffic &moved, Sample &sample, Batch &batch) const {
+void Collector::add_mean_rtt(NetMetric metric, const Traffic &moved, Sample &sample, Batch &batch) const {
   if (moved.rtt_readings == 0) return;
   const double ms = static_cast<double>(moved.rtt_us) / static_cast<double>(moved.rtt_readings) / 1000;
   batch.field(sample, id(metric), round_to(ms, kNetMetrics[static_cast<size_t>(metric)].decimals));

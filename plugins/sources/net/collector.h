@@ -64,7 +64,7 @@ class Collector {
   static void add_number(uint32_t tag, uint64_t number, Sample &sample, Batch &batch);
   void rate(NetMetric metric, uint64_t amount, double scale, Sample &sample, Batch &batch) const;
   void count(NetMetric metric, uint64_t amount, Sample &sample, Batch &batch) const;
-  void mean_rtt(NetMetric metric, const Traffic &moved, Sample &sample, Batch &batch) const;
+  void add_mean_rtt(NetMetric metric, const Traffic &moved, Sample &sample, Batch &batch) const;
   uint32_t id(NetMetric metric) const { return ids_[static_cast<size_t>(metric)]; }
 
   Host host_;
