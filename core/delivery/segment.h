@@ -2,9 +2,8 @@
 // The segment files of a spool: append-only sequences of records, one record per batch.
 //
 // Invariants
-//  - A record is complete or ignored: its header and its body each have a checksum. Damage affects only the damaged bytes: the
-//  reader
-//    finds the next valid record at a multiple of 8 by its magic, the spool's id and its checksum.
+//  - A record is complete or ignored: its header and its body each have a checksum. Damage affects only the damaged bytes:
+//    the reader finds the next valid record at a multiple of 8 by its magic, the spool's id and its checksum.
 //  - A record has the number of samples that its pipeline appended before it. The number of samples that are missing between two
 //    records is therefore exact.
 //  - A segment starts with these totals of all pipelines. Opening a spool therefore reads only the last segment.

@@ -2,9 +2,8 @@
 // A durable queue of batches in a folder: segment files (segment.h) and the position of the reader (spool_state.h).
 //
 // Invariants
-//  - First in, first out. A record is settled once, after the response of the sink. After a crash at most one record, the one in
-//  flight,
-//    is delivered again.
+//  - First in, first out. A record is settled once, after the response of the sink. After a crash at most one record,
+//    the one in flight, is delivered again.
 //  - An appended record survives the end of the process immediately, and a power failure after the next `sync`.
 //  - For every pipeline accepted = delivered + dropped + dead_letter + queued, at any time and after any crash: missing samples are
 //    counted as dropped ("spool damaged").

@@ -24,7 +24,7 @@ PhaseTimes::PhaseTimes(const std::string &pattern, store::Store &store, const st
     budget.work(1);
     const auto found = phases::occurrence_of(span);
     if (!found || (!wanted->matches(found->phase) && !wanted->matches(phases::short_id(found->phase)))) return;
-    budget.hold(1);
+    budget.reserve(1);
     const int64_t end_ns = found->occurrence.is_open ? range.to_ns : found->occurrence.end_ns;
     times_[{found->host, found->pid}].push_back({found->occurrence.start_ns, end_ns});
     ++phases_;

@@ -138,7 +138,7 @@ class Trace final : public Command {
     selection.range = reading.range;
     reading.store->spans(selection, [&](const store::Span &span) {
       reading.budget.work(1);
-      reading.budget.hold(1);
+      reading.budget.reserve(1);
       if (std::any_of(span.fields.begin(), span.fields.end(),
                       [](const auto &field) { return field.name == experiments::kDeleted; }))
         return;
@@ -193,11 +193,11 @@ class Trace final : public Command {
       if (value <= 0 || stack.duration_ns <= 0) return;
       const std::string process = process_of(stack.tags);
       if (lanes.add({process, core::start_of(stack.time_ns, stack.duration_ns), stack.time_ns, stack.folded, value}))
-        reading.budget.hold(1);
+        reading.budget.reserve(1);
     });
     lanes.draw(timeline, stacks_, [&](size_t slices) {
       reading.budget.work(slices);
-      reading.budget.hold(slices);
+      reading.budget.reserve(slices);
     });
   }
 

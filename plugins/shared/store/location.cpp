@@ -130,10 +130,10 @@ bool Place::are_in_place() const {
 }
 
 Reserve::Reserve(const std::string &path) : file_(open_private(path + "-reserve", O_RDWR | O_NOFOLLOW)) {
-  hold();
+  allocate();
 }
 
-void Reserve::hold() {
+void Reserve::allocate() {
   // More than the log holds between two checkpoints (4 MiB) and a batch.
   constexpr off_t size = 8 << 20;
   if (held_ || !file_) return;

@@ -52,7 +52,7 @@ class Reserve {
  public:
   explicit Reserve(const std::string &path);
   // Reserves the space, if it is not reserved yet and the disk has it.
-  void hold();
+  void allocate();
   void release();
 
  private:

@@ -109,7 +109,7 @@ void RecordRing::take(const Backend::Callback &take, const Backend::OnBrief &on_
 }
 
 void RecordRing::report_uses(const Backend::UseCallback &take) {
-  const auto lock = ring_.hold();
+  const auto lock = ring_.lock();
   std::erase_if(uses_, [&take](const auto &entry) {
     const bool idle = take(entry.first, entry.second, false);
     if (idle) take(entry.first, entry.second, true);
@@ -118,7 +118,7 @@ void RecordRing::report_uses(const Backend::UseCallback &take) {
 }
 
 uint64_t RecordRing::lost() const {
-  const auto lock = ring_.hold();
+  const auto lock = ring_.lock();
   return lost_;
 }
 

@@ -271,7 +271,7 @@ Answer Api::stacks(const Request &request) {
   query::Budget budget(limits_);
   store().stacks(selection, [&](const store::Stack &stack) {
     if (!is_of_cpus(stack)) return;
-    budget.hold(1);
+    budget.reserve(1);
     budget.work(1);
     if (sums.size() > limits_.series) throw query::TooMuch("too many stacks in this time range; use a shorter one");
     for (const store::Field &field : stack.fields)

@@ -27,7 +27,7 @@ QueryParts::QueryParts(std::string head, Tail tail, size_t part_points, const qu
 void QueryParts::add(query::Query query, query::AnswerParts::Render render) {
   auto counting = [this, render = std::move(render)](const std::vector<query::Answer> &answers, query::Budget &budget) {
     part_point_count_ = 0;
-    for (const query::Answer &answer : answers) part_point_count_ += query::held_by(answer);
+    for (const query::Answer &answer : answers) part_point_count_ += query::points_of(answer);
     return render(answers, budget);
   };
   queries_.push_back({query, query::AnswerParts(query, part_points_, std::move(counting))});

@@ -182,7 +182,7 @@ std::string matrix_json(const std::vector<query::Answer> &answers, const Steps &
     const bool of_moments = !answer.info || answer.info->kind == store::Kind::total;
     const auto points = at_steps(answer.points, steps, of_moments ? max_age_of(answer) : 0);
     if (points.empty()) continue;
-    budget.hold(points.size());
+    budget.reserve(points.size());
     budget.work(points.size());
     write_labels(json.object().key("metric"), answer.metric, answer.tags);
     json.key("values").list();

@@ -89,7 +89,7 @@ void add_stored(Tree &tree, Side side, store::Store &store, const Wanted &wanted
     if (value <= 0 || (wanted.only && !wanted.only(stack))) return;
     const auto [at, is_new] = known.try_emplace({stack.entity, stack.number});
     if (is_new) {
-      budget.hold(1);
+      budget.reserve(1);
       const auto [process, is_new_process] = processes.try_emplace(stack.entity);
       if (is_new_process) process->second = tree.add_stack(process_frames(stack.tags, wanted.by, wanted.owner_name));
       at->second = tree.add_stack(process->second, stack.folded);

@@ -103,7 +103,7 @@ class CpuSamples {
     std::unordered_map<int64_t, double> samples;  // by id of the stack
   };
   void hold() {
-    budget_.hold(1);
+    budget_.reserve(1);
     ++held_;
   }
 
@@ -223,7 +223,7 @@ void add_dump_callers(std::map<std::string, Caller> &callers, const std::string 
     budget.work(1);
     const auto [caller, is_new] = known.try_emplace(stack.number);
     if (is_new) {
-      budget.hold(1);
+      budget.reserve(1);
       if (const auto place = dump_place(stack.folded); place && place->function == function) caller->second = place->caller;
     }
     if (!caller->second) return;
@@ -277,7 +277,7 @@ std::optional<Exemplar> exemplar_of(const std::string &function, const store::Ra
     const double ns = store::field_of(stack.fields, "profile.ns");
     const auto [sum, is_new] = sums.try_emplace(stack.number);
     if (is_new) {
-      budget.hold(1);
+      budget.reserve(1);
       sum->second.folded = stack.folded;
     }
     sum->second.jvms[{tag_of(stack.tags, "host"), tag_of(stack.tags, "pid"), tag_of(stack.tags, "process")}] += ns;

@@ -116,7 +116,7 @@ std::vector<ProcessTrace> read_traces(store::Store &store, const Wanted &wanted,
   store.stacks(selection, [&](const store::Stack &stack) {
     budget.work(1);
     Assembled &window = processes[process_of(stack.tags)].windows[tag_of(stack.tags, "profile")][stack.time_ns];
-    if (window.duration_ns == 0) budget.hold(1);
+    if (window.duration_ns == 0) budget.reserve(1);
     window.duration_ns = std::max(window.duration_ns, stack.duration_ns);
     window.has_stacks = true;
     const double samples = samples_of(stack);
@@ -149,7 +149,7 @@ std::vector<ProgramRun> read_runs(store::Store &store, const Wanted &wanted, con
     budget.work(1);
     auto found = occurrence_of(span);
     if (!found || span.start_ns >= wanted.range.to_ns) return;
-    budget.hold(1);
+    budget.reserve(1);
     auto &own = runs[{found->host, found->process, found->pid}];
     const bool is_new = own.empty() || found->occurrence.start_ns - own.back().steps.back().occurrence.end_ns > kRunPause;
     if (is_new) own.push_back({found->host, found->process, found->pid, {}});

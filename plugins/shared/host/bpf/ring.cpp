@@ -48,7 +48,7 @@ int Ring::on_record(void *self, void *data, size_t size) noexcept {
 }
 
 std::unique_lock<std::mutex> Ring::drain() {
-  auto lock = hold();
+  auto lock = this->lock();
   drain_locked();
   return lock;
 }

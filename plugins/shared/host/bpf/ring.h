@@ -28,7 +28,7 @@ class Ring {
 
   // The lock protects the data that `keep` fills. drain() locks, then passes all records in the ring to `keep`; drain_locked()
   // passes them for a caller that has the lock.
-  std::unique_lock<std::mutex> hold() const { return std::unique_lock(mutex_); }
+  std::unique_lock<std::mutex> lock() const { return std::unique_lock(mutex_); }
   std::unique_lock<std::mutex> drain();
   void drain_locked();
 

@@ -71,7 +71,7 @@ double size_of(const Answer &answer) {
 }  // namespace
 
 void release(const std::vector<Answer> &answers, Budget &budget) {
-  for (const Answer &answer : answers) budget.release(held_by(answer));
+  for (const Answer &answer : answers) budget.release(points_of(answer));
 }
 
 void select_top(std::vector<Answer> &answers, size_t top, Budget &budget, std::vector<Answer> *rest) {
@@ -93,7 +93,7 @@ void select_top(std::vector<Answer> &answers, size_t top, Budget &budget, std::v
       if (rest != nullptr)
         rest->push_back(std::move(answers[i]));
       else
-        budget.release(held_by(answers[i]));
+        budget.release(points_of(answers[i]));
       continue;
     }
     --left[metric];

@@ -50,7 +50,7 @@ class Levels {
   void cut(int64_t time_ns, Budget &budget) {
     const auto next = levels_.lower_bound(time_ns);
     if (next != levels_.end() && next->first == time_ns) return;
-    budget.hold(1);
+    budget.reserve(1);
     levels_.emplace_hint(next, time_ns, next == levels_.end() ? Level{} : next->second);
   }
 

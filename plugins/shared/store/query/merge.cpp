@@ -40,7 +40,7 @@ class Merge {
   std::vector<Point> run(int64_t until_ns) {
     std::vector<Point> result;
     while (!cursors_.empty() && cursors_.top().time_ns <= until_ns) {
-      budget_.hold(1);
+      budget_.reserve(1);
       result.push_back(at(cursors_.top().time_ns));
       budget_.work(1 + values_.size() + between_.size());
     }

@@ -219,7 +219,7 @@ std::vector<Usage> usage_of(const std::vector<std::string> &metrics, const std::
     Integrals integrals(series, group_by, range, collection, budget, undeclared);
     store.scan(series, wider, integrals);
     std::vector<Usage> some = integrals.result();
-    budget.hold(kPointsAUsage * some.size());
+    budget.reserve(kPointsAUsage * some.size());
     std::move(some.begin(), some.end(), std::back_inserter(usages));
   }
   budget.release(kPointsAUsage * usages.size());

@@ -122,7 +122,7 @@ void Writer::maintain_when_due(int64_t now_ns) {
 bool Writer::maintain(int64_t now_ns) {
   const int64_t samples = std::min(std::exchange(waiting_samples_, 0), std::max(batch_size_, kSamplesAStep));
   maintained_ns_ = now_ns;
-  reserve_.hold();
+  reserve_.allocate();
   try {
     retention_.step(now_ns, kRowsAStep + 2 * samples, dictionary_, packer_);
     const int64_t work = kPackingAStep + 4 * samples;
@@ -161,7 +161,7 @@ void Writer::make_room(int64_t now_ns) {
   } catch (const std::exception &) {
     forget();  // the first error is reported
   }
-  reserve_.hold();
+  reserve_.allocate();
 }
 
 void Writer::put_all(std::span<const atalaya_sample> samples, int64_t now_ns, Refused &refused) {

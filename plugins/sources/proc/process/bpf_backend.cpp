@@ -93,7 +93,7 @@ class BpfBackend final : public ProcessBackend {
     on_exit_ = std::move(take);
   }
 
-  std::unique_lock<std::mutex> lock_exits() override { return ring_ ? ring_->hold() : std::unique_lock<std::mutex>(); }
+  std::unique_lock<std::mutex> lock_exits() override { return ring_ ? ring_->lock() : std::unique_lock<std::mutex>(); }
 
   void report_exits() override {
     if (!ring_ || !on_exit_) return;

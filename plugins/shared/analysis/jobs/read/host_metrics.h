@@ -97,7 +97,7 @@ class Metrics {
     }
     void more(size_t points) {
       points_ += points;  // the budget has counted the points even if this call throws
-      budget_->hold(points);
+      budget_->reserve(points);
     }
 
    private:

@@ -125,7 +125,7 @@ JobData read_jobs(const std::vector<std::string> &ids, const std::vector<store::
   Collector collector;
   EarlierOpen open(range);
   store.spans(selection, [&](const store::Span &span) {
-    budget.hold(1);
+    budget.reserve(1);
     budget.work(1);
     if (of_no_job == WithoutJob::omitted && has_no_job(span)) return;
     if (!open.keeps(span)) collector.add(span);
@@ -165,7 +165,7 @@ Counters read_counters(const JobData &data, const std::vector<uint32_t> &tasks, 
     const Task &one = data.tasks[wanted->first];
     if (one.has_span && one.work.start_ns != span.start_ns) return;  // the span belongs to an earlier run
     for (const store::Field &field : span.fields)
-      if (field.name.starts_with("counter.") && wanted->second.emplace(field.name, field.value).second) budget.hold(1);
+      if (field.name.starts_with("counter.") && wanted->second.emplace(field.name, field.value).second) budget.reserve(1);
   });
   return counters;
 }

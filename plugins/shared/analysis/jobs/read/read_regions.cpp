@@ -74,7 +74,7 @@ class RegionsWithoutJob {
     static void add(ByName &regions, std::string_view name, const Region &run, query::Budget &budget) {
       const auto known = regions.find(name);
       if (known != regions.end()) return add_to(known->second, run);
-      budget.hold(1);
+      budget.reserve(1);
       regions.emplace(name, run);
     }
     static void add_to(Region &all, const Region &run) {
@@ -124,7 +124,7 @@ void add_regions_without_job(JobData &data, const JobHosts &hosts, const std::ve
   }
   const size_t with_job = data.regions.size();
   regions.give(data);
-  budget.hold(data.regions.size() - with_job);
+  budget.reserve(data.regions.size() - with_job);
 }
 
 }  // namespace

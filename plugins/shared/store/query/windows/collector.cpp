@@ -103,16 +103,16 @@ bool Collector::take(size_t series, const store::Summary &summary) {
   if (kept.integral) return kept.integral->add(summary);
   if (kept.over_time) {
     if (!kept.over_time->add(summary)) return false;
-    kept.hold.skip(summary.last_ns, summary.durations_ns / std::max<int64_t>(1, summary.count));
+    kept.value_windows.skip(summary.last_ns, summary.durations_ns / std::max<int64_t>(1, summary.count));
     return true;
   }
   if (is_outside(summary.first_ns) || is_outside(summary.last_ns)) return false;
   const size_t before = size_of(kept);
   if (!kept.function->add(summary)) return false;
   const int64_t between = summary.count > 1 ? (summary.last_ns - summary.first_ns) / (summary.count - 1) : 0;
-  kept.hold.add(summary.last_ns, between, 0, [](const ValueWindow &) {});
+  kept.value_windows.add(summary.last_ns, between, 0, [](const ValueWindow &) {});
   budget_.release(before);
-  budget_.hold(size_of(kept));
+  budget_.reserve(size_of(kept));
   return true;
 }
 
@@ -128,7 +128,7 @@ void Collector::points(size_t series, const store::Points &points) {
     add(series, points.times_ns[i], points.durations_ns[i], points.values[i], count);
   }
   budget_.release(before);
-  budget_.hold(size_of(kept));
+  budget_.reserve(size_of(kept));
   budget_.check_time();
 }
 
@@ -137,7 +137,7 @@ void Collector::rolled(size_t series, const store::Summary &summary, const store
   const size_t before = size_of(kept);
   add_rolled(series, summary, plain);
   budget_.release(before);
-  budget_.hold(size_of(kept));
+  budget_.reserve(size_of(kept));
   budget_.work(1);
 }
 
@@ -195,12 +195,12 @@ void Collector::add_value(size_t series, const ValueWindow &held, const std::opt
   if (kept.integral && (held.duration_ns > 0 || !kept.function))
     return kept.integral->add(held.time_ns, held.duration_ns, held.value);
   if (kept.over_time && (held.duration_ns > 0 || !kept.function)) {
-    kept.hold.add(held.time_ns, held.duration_ns, 0, [](const ValueWindow &) {});
+    kept.value_windows.add(held.time_ns, held.duration_ns, 0, [](const ValueWindow &) {});
     return kept.over_time->add(held.time_ns, held.duration_ns, held.value);
   }
   if (kept.function) {
     ++kept.instants;
-    kept.hold.add(held.time_ns, held.duration_ns, 0, [](const ValueWindow &) {});
+    kept.value_windows.add(held.time_ns, held.duration_ns, 0, [](const ValueWindow &) {});
     return kept.function->add(held.time_ns, held.value);
   }
   add_raw(series, held, count);
@@ -209,7 +209,7 @@ void Collector::add_value(size_t series, const ValueWindow &held, const std::opt
 void Collector::add_raw(size_t series, const ValueWindow &held, const std::optional<int64_t> &count) {
   SeriesState &kept = states_[series];
   if (kept.amounts) kept.total += held.value;
-  kept.hold.add(held.time_ns, held.duration_ns, held.value, [&](const ValueWindow &one) { add_total(kept, one); });
+  kept.value_windows.add(held.time_ns, held.duration_ns, held.value, [&](const ValueWindow &one) { add_total(kept, one); });
   // A point at the very end of a rolled step is a part of the step, or the same sample again.
   if (!kept.points.empty() && kept.points.back().time_ns == held.time_ns) {
     if (!kept.is_step) kept.points.back().value = held.value;
@@ -251,7 +251,7 @@ std::vector<Point> Collector::take_points(size_t series) {
     points = united(std::move(points), by_function);
   }
   if (!points.empty()) points = filled(points, intervals_, query_.downsample->fill);
-  budget_.hold(points.size());
+  budget_.reserve(points.size());
   budget_.work(points.size());
   return points;
 }
@@ -260,7 +260,7 @@ std::vector<Point> Collector::take_points(size_t series) {
 bool Collector::has_starts_only(size_t series) const {
   const SeriesState &kept = states_[series];
   if (!kept.integral || !collected_[series]->has_windows()) return false;
-  return kept.instants == 1 || kept.integral->hold().step_ns() > 0;
+  return kept.instants == 1 || kept.integral->value_windows().step_ns() > 0;
 }
 
 void Collector::add_extent(std::span<const size_t> series, Answer &answer) const {
@@ -270,7 +270,7 @@ void Collector::add_extent(std::span<const size_t> series, Answer &answer) const
     const SeriesState &kept = states_[i];
     is_known = is_known && !kept.function && !kept.over_time;
     sum += kept.integral ? kept.integral->total() : kept.total;
-    answer.window_ns = std::max(answer.window_ns, (kept.integral ? kept.integral->hold() : kept.hold).step_ns());
+    answer.window_ns = std::max(answer.window_ns, (kept.integral ? kept.integral->value_windows() : kept.value_windows).step_ns());
   }
   if (is_known) answer.integral = sum;
 }

@@ -61,7 +61,7 @@ class Collector : public store::PointVisitor {
     std::optional<Downsampler> function;
     std::vector<Point> points;
     std::vector<Count> counts;
-    ValueWindows hold;
+    ValueWindows value_windows;
     double total = 0;          // integral of the unchanged points, in value x ns; for amounts the sum
     bool amounts = false;      // each value is the amount of its complete window
     bool holds = false;        // each value is valid at each time of its window

@@ -72,7 +72,7 @@ void Integral::put(int64_t begin_ns, double amount, int64_t covered_ns) {
     place = std::lower_bound(parts_.begin(), parts_.end(), begin_ns,
                              [](const Part &part, int64_t time_ns) { return part.begin_ns < time_ns; });
   if (place == parts_.end() || place->begin_ns != begin_ns) {
-    budget_.hold(1);
+    budget_.reserve(1);
     parts_.insert(place, {begin_ns, covered_ns, amount});
     return;
   }

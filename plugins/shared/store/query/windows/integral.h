@@ -24,7 +24,7 @@ class Integral {
   // Adds a summary of complete windows in one interval. False if that is not certain.
   bool add(const store::Summary &summary);
 
-  const ValueWindows &hold() const { return value_windows_; }
+  const ValueWindows &value_windows() const { return value_windows_; }
   size_t size() const { return parts_.size(); }
   // integral over the range, in value x ns; for amounts the sum. It includes a single instant only after `take`.
   double total() const { return total_; }

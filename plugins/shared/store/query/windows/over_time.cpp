@@ -93,7 +93,7 @@ void OverTime::put(const Part &part) {
     place = std::lower_bound(parts_.begin(), parts_.end(), part.begin_ns,
                              [](const Part &one, int64_t begin_ns) { return one.begin_ns < begin_ns; });
   if (place == parts_.end() || place->begin_ns != part.begin_ns) {
-    budget_.hold(1);
+    budget_.reserve(1);
     parts_.insert(place, part);
     return;
   }
