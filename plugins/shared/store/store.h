@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interface of the stores, which all engines implement.  Threads: one thread at a time uses an object; several threads open
+// The interface of the stores, which all engines implement. Threads: one thread at a time uses an object; several threads open
 // several. Readers and writers never block each other. In an embedded store each call reads one snapshot; in ClickHouse each
 // statement does, and a call may need several: scan() has one per metric. Errors: all functions throw store::Error (error.h);
 // its cause selects the reaction. Exceptions of callbacks reach the caller, and the object remains usable: limits of time and

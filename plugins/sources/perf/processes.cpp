@@ -57,9 +57,9 @@ void Processes::read_sampled(const ProcessId &id, bool again) {
   if (!process) return;
   limit_.add_bytes(process->bytes());
   const std::lock_guard lock(mutex_);
-  if (fresh_.size() >= kMaxFresh || fresh_bytes_ + process->bytes() > max_bytes_) return;
+  if (new_processes_.size() >= kMaxFresh || fresh_bytes_ + process->bytes() > max_bytes_) return;
   fresh_bytes_ += process->bytes();
-  fresh_.emplace_back(id, std::move(process));
+  new_processes_.emplace_back(id, std::move(process));
 }
 
 // If a process was read several times, the last reading counts.
@@ -68,7 +68,7 @@ void Processes::next_window() {
   std::vector<std::pair<ProcessId, std::unique_ptr<Process>>> fresh;
   {
     const std::lock_guard lock(mutex_);
-    fresh.swap(fresh_);
+    fresh.swap(new_processes_);
     fresh_bytes_ = 0;
   }
   for (auto &[id, process] : fresh) store_process(id, std::move(process));

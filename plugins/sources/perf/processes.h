@@ -75,7 +75,7 @@ class Processes {
   std::map<ProcessId, std::unique_ptr<Process>> known_;
 
   std::mutex mutex_;  // guards the two members below
-  std::vector<std::pair<ProcessId, std::unique_ptr<Process>>> fresh_;
+  std::vector<std::pair<ProcessId, std::unique_ptr<Process>>> new_processes_;
   size_t fresh_bytes_ = 0;
 
   ReadLimit limit_;  // used by `read_sampled` only

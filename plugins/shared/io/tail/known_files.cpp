@@ -83,10 +83,10 @@ void KnownFiles::scan() {
   if (!found) return log_once(found.error());
   log_no_match(found.value());
   for (auto &[number, file] : files_) file->listed = false;
-  std::vector<Fresh> fresh;
+  std::vector<NewFile> fresh;
   for (const Found &one : found.value()) check_found(one, fresh);
   // Missing files are known now. Older files of a family come first, so that they are read first.
-  std::sort(fresh.begin(), fresh.end(), [](const Fresh &a, const Fresh &b) {
+  std::sort(fresh.begin(), fresh.end(), [](const NewFile &a, const NewFile &b) {
     return written_before(a.status.written_ns, *a.found, b.status.written_ns, *b.found);
   });
   OpenSlots slots(files_, context_);
@@ -99,16 +99,16 @@ void KnownFiles::scan() {
 }
 
 // Moves the files to the front that may be a known file with another inode, or a copy of one; returns the first of the others.
-std::vector<KnownFiles::Fresh>::iterator KnownFiles::wanted_first(std::vector<Fresh> &fresh) const {
+std::vector<KnownFiles::NewFile>::iterator KnownFiles::wanted_first(std::vector<NewFile> &fresh) const {
   std::vector<const File *> wanted;
   for (const auto &[number, file] : files_)
     if (file->wanted) wanted.push_back(file.get());
-  return std::stable_partition(fresh.begin(), fresh.end(), [&](const Fresh &one) {
+  return std::stable_partition(fresh.begin(), fresh.end(), [&](const NewFile &one) {
     return std::any_of(wanted.begin(), wanted.end(), [&](const File *file) { return in_family(file->at.path, one.found->family); });
   });
 }
 
-void KnownFiles::check_found(const Found &found, std::vector<Fresh> &fresh) {
+void KnownFiles::check_found(const Found &found, std::vector<NewFile> &fresh) {
   const auto now = status_of(found.path);
   if (!now) return;  // deleted since it was listed
   File *file = by_id(now->id);

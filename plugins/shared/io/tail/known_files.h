@@ -28,7 +28,7 @@ class KnownFiles {
   int64_t began_ns() const { return began_ns_; }
 
  private:
-  struct Fresh {
+  struct NewFile {
     const Found *found;
     FileStatus status;
   };
@@ -37,8 +37,8 @@ class KnownFiles {
   File *by_id(const FileId &id) const;
   void forget_id(const File &file);
   std::vector<std::string> families() const;
-  void check_found(const Found &found, std::vector<Fresh> &fresh);
-  std::vector<Fresh>::iterator wanted_first(std::vector<Fresh> &fresh) const;
+  void check_found(const Found &found, std::vector<NewFile> &fresh);
+  std::vector<NewFile>::iterator wanted_first(std::vector<NewFile> &fresh) const;
   void open_changed(OpenSlots &slots);
   core::Descriptor open_found(const Found &found);
   File *restored_as(const Found &found, int fd, const FileId &id);

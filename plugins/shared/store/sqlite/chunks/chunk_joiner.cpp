@@ -49,7 +49,7 @@ ChunkJoiner::ChunkJoiner(Database &database, Packer &packer, int64_t max_span_ns
 bool ChunkJoiner::step(int64_t now_ns, int64_t work) {
   if (max_span_ns_ == 0) return false;
   std::optional<Transaction> transaction;
-  const bool has_more = look(fresh_, false, INT64_MAX, work, transaction) ||
+  const bool has_more = look(checked_new_id_, false, INT64_MAX, work, transaction) ||
                         (now_ns >= next_old_ns_ && look(old_, true, minus(now_ns, kOldNs), work, transaction));
   if (transaction) transaction->commit();
   return has_more;

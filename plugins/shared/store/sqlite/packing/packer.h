@@ -15,7 +15,7 @@
 
 namespace atalaya::store {
 
-// Converts rows to chunks, in bounded steps on the thread of the writer.  It selects the windows of an interval without further
+// Converts rows to chunks, in bounded steps on the thread of the writer. It selects the windows of an interval without further
 // writes, and reads their points (slice_reader.h). It adds their chunks, and then, in one transaction, makes the chunks valid
 // and marks the windows as packed. Their rows are deleted afterwards. If the process ends earlier, the rows still exist: chunks
 // that are not valid yet are deleted and made again.

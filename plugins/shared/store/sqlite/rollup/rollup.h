@@ -24,7 +24,7 @@ struct RollupLevel {
 // valid.
 std::optional<std::string> problem_of(const std::vector<RollupLevel> &levels, int64_t retain_ns);
 
-// Replaces old chunks by rolled points, in bounded steps on the thread of the writer.  It selects the chunks of an entity in an
+// Replaces old chunks by rolled points, in bounded steps on the thread of the writer. It selects the chunks of an entity in an
 // interval, sums them in memory, a bounded number of points per step, and then, in one transaction, adds the rolled chunks and
 // deletes their sources. If it is interrupted before, nothing has changed. Rolled chunks of an entity do not overlap, for any
 // steps: overlapping ones are joined, with the longer steps. A few points that would not become smaller remain as they are,

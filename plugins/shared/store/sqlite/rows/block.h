@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A row of the table `samples`: those samples of a window whose entities are neighbours, in ascending order of the entities. It
 // has all entities of its block and of the blocks up to the window's next row: the first batch of a window writes rows of
-// several blocks; a later batch first splits such a row into one row per block.  Its text is a JSON array of groups of samples
+// several blocks; a later batch first splits such a row into one row per block. Its text is a JSON array of groups of samples
 // with the same metrics: [entity, [metric, ...], [sample, ...]]. A sample is a list of numbers, or the only number; the next
 // sample is that of the next entity, and null where that one has none. Until schema 8 it was an object from entity to an object
 // from metric to number: such rows can be read, and are deleted when they are packed.
