@@ -39,7 +39,7 @@ bool is_jvm_own(std::string_view frame);
 class Classes {
  public:
   Classes(const Tree &tree, uint32_t group_depth);
-  Class class_of(uint32_t node) const { return classes_[node]; }
+  Class class_at(uint32_t node) const { return classes_[node]; }
   bool in_jvm(uint32_t node) const { return traits_[process_[node]].jvm; }
 
  private:

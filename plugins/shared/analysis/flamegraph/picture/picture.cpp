@@ -211,7 +211,7 @@ class Drawing {
 
   std::string fill_of(const Frame &frame) const {
     if (style_.compared) return change_colour(share_change(tree_, tree_.node(frame.node)), largest_);
-    return class_colour(classes_.class_of(frame.node), shade_of(tree_.name(frame.node)));
+    return class_colour(classes_.class_at(frame.node), shade_of(tree_.name(frame.node)));
   }
 
   std::string about(const Node &node) const {
@@ -227,7 +227,7 @@ class Drawing {
   // The legend has only the colours that the image uses.
   std::string class_legend(size_t room) const {
     std::set<Class> shown;
-    for (const Frame &frame : frames_) shown.insert(classes_.class_of(frame.node));
+    for (const Frame &frame : frames_) shown.insert(classes_.class_at(frame.node));
     std::string all, some;
     for (const auto &[kind, text] : kClassTexts) {
       all += (all.empty() ? "" : ", ") + std::string(text);

@@ -90,7 +90,7 @@ class Dictionary {
   EntityIds entity_ids_;
   StackTree stacks_;
 
-  std::vector<int64_t> metrics_;           // by name id
+  std::vector<int64_t> metrics_;           // metric ids by name id
   std::vector<uint32_t> undeclared_;       // name ids
   std::unordered_set<int64_t> conflicts_;  // ids of metrics with conflicting declarations
   int64_t declarations_checked_ns_ = 0;
