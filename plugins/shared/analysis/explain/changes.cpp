@@ -140,8 +140,8 @@ void judge(Change &change, size_t tests, size_t maximum) {
     };
     return order(a) < order(b);
   });
-  const auto beyond =
-      std::count_if(change.parts.begin(), change.parts.end(), [](const PartChange &part) { return part.difference.is_significant; });
+  const auto beyond = std::count_if(change.parts.begin(), change.parts.end(),
+                                    [](const PartChange &part) { return part.difference.is_significant; });
   change.named = std::min(static_cast<size_t>(beyond), maximum);
 }
 

@@ -14,8 +14,8 @@ namespace atalaya::explain {
 // Means over the complete steps of each range.
 struct Difference {
   double before = 0, after = 0;
-  double chance = 1;    // the probability that chance alone makes such a difference; not computed for small parts
-  double spread = 0;    // range of the baseline's step values, without the largest and the smallest
+  double chance = 1;            // the probability that chance alone makes such a difference; not computed for small parts
+  double spread = 0;            // range of the baseline's step values, without the largest and the smallest
   bool is_significant = false;  // beyond chance, and large enough to matter
 
   double change() const { return after - before; }

@@ -76,7 +76,8 @@ class EnergyMeter {
 
   // The maximum interval between readings in which a counter wraps at most once.
   int64_t max_interval_ns() const;
-  // Starts a thread with additional readings if `interval_ns`, the time between takes, exceeds max_interval_ns(). Can be called repeatedly.
+  // Starts a thread with additional readings if `interval_ns`, the time between takes, exceeds max_interval_ns(). Can be called
+  // repeatedly.
   void start_polling(int64_t interval_ns);
   void stop();
 

@@ -48,9 +48,9 @@ class Tail {
   struct Part {
     File *file;
     int64_t from, to;
-    bool to_file_end = false;     // read to the end of the file
-    bool finished = false;  // nothing will follow: the text after the last newline is a line
-    bool replayed = false;  // returned before the restart
+    bool to_file_end = false;  // read to the end of the file
+    bool finished = false;     // nothing will follow: the text after the last newline is a line
+    bool replayed = false;     // returned before the restart
   };
 
   void begin_round();

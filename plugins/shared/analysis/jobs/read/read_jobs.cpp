@@ -147,7 +147,8 @@ Counters read_counters(const JobData &data, const std::vector<uint32_t> &tasks, 
   for (const uint32_t number : tasks) {
     const Task &task = data.tasks[number];
     counters[number];
-    if (names.insert(data.jobs[task.job].id).second) jobs.patterns.push_back(query::exact_pattern(data.name(data.jobs[task.job].id)));
+    if (names.insert(data.jobs[task.job].id).second)
+      jobs.patterns.push_back(query::exact_pattern(data.name(data.jobs[task.job].id)));
     first_ns = std::min(first_ns, task.work.start_ns);
     last_ns = std::max(last_ns, task.work.end_ns());
   }

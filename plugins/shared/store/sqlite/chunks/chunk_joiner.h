@@ -56,7 +56,7 @@ class ChunkJoiner {
   Packer &packer_;
   int64_t max_span_ns_;
   Statement next_, before_, after_, read_, add_, remove_;
-  int64_t checked_new_id_ = 0, old_ = 0;                   // ids up to which chunks were checked
+  int64_t checked_new_id_ = 0, old_ = 0;          // ids up to which chunks were checked
   int64_t next_old_ns_ = INT64_MIN;               // time at which the next chunk is old
   std::unordered_map<int64_t, Waiting> waiting_;  // small chunks by entity
   double shrink_ratio_ = 1;                       // ratio of the size of the last joined chunks to the expected size
