@@ -32,7 +32,7 @@ std::vector<ProgramRun> runs_with(size_t count, const std::vector<std::string> &
         values.values.fill(static_cast<double>(1000 + sample));
         step.occurrence.usage.add(values);
       }
-      const std::string function = "org.example.very.long.name.occurrence.a.package.Reader$Splitter.readNextRecordOf" + phase;
+      const std::string function = "org.example.very.long.name.of.a.package.Reader$Splitter.readNextRecordOf" + phase;
       step.functions[function] = static_cast<double>(size);
       run.steps.push_back(std::move(step));
     }
