@@ -65,7 +65,7 @@ void ReceiveSource::start() {
   }
   server_ = std::make_unique<Server>(
       options_, tokens_.get(), [this](Request &request, std::string_view address) { return admit(request, address); },
-      [this](const std::shared_ptr<Request> &request) { return take(request); },
+      [this](const std::shared_ptr<Request> &request) { return enqueue(request); },
       [this](const Request &request, unsigned status) {
         (request.sender ? *request.sender : senders_.unidentified_sender()).counts.count_answer(status);
       },
@@ -92,7 +92,7 @@ void ReceiveSource::open_datagrams(const char *name, std::unique_ptr<protocols::
     const auto request = std::make_shared<Request>();
     request->sender = sender;
     request->datagrams = std::move(window);
-    if (take(request)) discard(*request);
+    if (enqueue(request)) discard(*request);
   };
   const auto dropped = [host = host_](std::string_view reason, uint64_t values) { host.dropped(reason, values); };
   datagram_readers_.push_back(
@@ -113,7 +113,7 @@ std::optional<Answer> ReceiveSource::admit(Request &request, std::string_view ad
   return throttle(refusal->why, refusal->retry_after);
 }
 
-std::optional<Answer> ReceiveSource::take(const std::shared_ptr<Request> &request) {
+std::optional<Answer> ReceiveSource::enqueue(const std::shared_ptr<Request> &request) {
   const std::lock_guard lock(mutex_);
   if (stopping_ && !request->datagrams) return unavailable("The agent is stopping");
   last_arrival_ = monotonic();

@@ -106,7 +106,7 @@ class ReceiveSource final : public PushSource {
   using Pendings = std::vector<Pending>;
 
   std::optional<Answer> admit(Request &request, std::string_view address);
-  std::optional<Answer> take(const std::shared_ptr<Request> &request);
+  std::optional<Answer> enqueue(const std::shared_ptr<Request> &request);
   void open_datagrams(const char *name, std::unique_ptr<protocols::DatagramProtocol> protocol, int64_t window_ns);
   void discard(const Request &request);
   void emit_last_datagrams();
