@@ -43,7 +43,7 @@ void Characteriser::add(const OnlineSample &sample, std::vector<Occurrence> &cha
 }
 
 void Characteriser::finish(std::vector<Occurrence> &changed) {
-  if (current_) end(kept(current_->phase, trace_.size()), changed);
+  if (current_) end(samples_of_phase(current_->phase, trace_.size()), changed);
   if (trace_.size() >= 2 * options_.minimum)
     learn(changed);
   else if (trace_.size() >= min_known())
@@ -68,7 +68,7 @@ void Characteriser::follow(std::vector<Occurrence> &changed) {
     doubted_ = 0;
     return;
   }
-  const size_t last = kept(current_->phase, trace_.size());
+  const size_t last = samples_of_phase(current_->phase, trace_.size());
   if (last == trace_.size() && doubted_ == 0) {
     doubted_ = epoch;
     return;
@@ -186,7 +186,8 @@ void Characteriser::place(const std::vector<Segment> &segments, const Numbers &n
     rest = segment.end;
   }
   // No phase was found: the first samples may be the end of the last phase, shorter than a phase.
-  if (!current_ && follows_last()) extend_last(std::min(kept(last_->phase, trace_.size()), options_.minimum - 1), changed);
+  if (!current_ && follows_last())
+    extend_last(std::min(samples_of_phase(last_->phase, trace_.size()), options_.minimum - 1), changed);
 }
 
 // The samples before belong to no phase or, if there are few of them, to the phase that is before and after them.
@@ -212,7 +213,7 @@ void Characteriser::begin(size_t phase, size_t sample, std::vector<Occurrence> &
 // Samples after the last phase may still belong to it, because two successive epochs may differ by chance. Returns their number, at
 // most `limit`.
 size_t Characteriser::extend_last(size_t limit, std::vector<Occurrence> &changed) {
-  const size_t more = follows_last() ? kept(last_->phase, limit) : 0;
+  const size_t more = follows_last() ? samples_of_phase(last_->phase, limit) : 0;
   if (more == 0) return 0;
   join(*last_, occurrence(last_->phase, 0, more));
   changed.push_back(*last_);
@@ -260,7 +261,7 @@ void Characteriser::drop(size_t samples) {
 
 // Samples of an unknown phase with common first functions are more likely in any known phase than in none. So the last samples must
 // also match the phase.
-size_t Characteriser::kept(size_t phase, size_t limit) const {
+size_t Characteriser::samples_of_phase(size_t phase, size_t limit) const {
   const size_t window = std::max(options_.minimum, book_.epoch(phase));
   const auto start_of = [&](size_t end) { return end - std::min(end, window); };
   const size_t likely = border(trace_, book_.profiles(), phase, limit, Side::end);

@@ -93,7 +93,7 @@ class Characteriser {
   void take(size_t samples);
   void drop(size_t samples);
   // Returns how many of the first samples still belong to the phase; the others belong to another one, or to none.
-  size_t kept(size_t phase, size_t limit) const;
+  size_t samples_of_phase(size_t phase, size_t limit) const;
   double affinity(size_t phase, size_t begin, size_t end) const;  // affinity of the phase and these samples
 
   PhaseBook &book_;
