@@ -50,7 +50,7 @@ void continue_in(File &copy, const Position &original) {
 }  // namespace
 
 void Changes::scan() {
-  for (const bool rotated : {true, false})  // copies first, because truncated() searches for them
+  for (const bool rotated : {true, false})  // copies first, because handle_truncation() searches for them
     for (auto &[number, file] : files_.all())
       if (file->found.rotated() == rotated) check(*file);
   for (auto &[number, file] : files_.all())
@@ -66,7 +66,7 @@ void Changes::check(File &file) {
   if (changed && file.at.offset == 0)
     skip_hole(file);
   else if (changed && (now->size < file.at.offset || !matches(file.fd.get(), file.at)))
-    truncated(file);
+    handle_truncation(file);
   file.seen = *now;
   file.at.size = now->size;
   file.written_ns = now->written_ns;
@@ -82,7 +82,7 @@ File *Changes::copy_made_of(const File &file) {
   return copy;
 }
 
-void Changes::truncated(File &file) {
+void Changes::handle_truncation(File &file) {
   const Position was = file.at;
   if (file.found.rotated()) {  // the inode was reused for another file, possibly a copy
     file.may_be_copy = true;

@@ -81,7 +81,8 @@ class Finder {
       : tasks_(tasks), stages_(stages), times_(times) {
     for (const uint32_t i : tasks.order())
       if (tasks.task(i).has_ended_well())
-        hosts_[stages.number_of(tasks.task(i))][tasks.task(i).host].add(static_cast<double>(times[i]), tasks.task(i).work.bytes);
+        hosts_[stages.number_of_stage(tasks.task(i))][tasks.task(i).host].add(static_cast<double>(times[i]),
+                                                                              tasks.task(i).work.bytes);
   }
 
   Slowness find() {
@@ -138,7 +139,7 @@ class Finder {
         saved[phase.task] += static_cast<double>(tasks_.busy(phase)) * (1 - 1 / factor->second);
     }
     for (const uint32_t i : tasks_.order()) {
-      const std::pair place{tasks_.task(i).host, stages_.number_of(tasks_.task(i))};
+      const std::pair place{tasks_.task(i).host, stages_.number_of_stage(tasks_.task(i))};
       const auto hosts = hosts_.find(place.second);
       const bool is_alone = hosts != hosts_.end() && hosts->second.contains(place.first) &&
                             others_count(hosts->second, place.first, &Pieces::times) < kMinToCompare;
@@ -170,8 +171,8 @@ class Finder {
       const Task &task = tasks_.task(phase.task);
       const int64_t busy = std::min(tasks_.busy(phase), times_[phase.task]);
       if (busy > 0)
-        phases[{kind_of(tasks_.data(), phase), stages_.number_of(task), phase.phase}][task.host].add(static_cast<double>(busy),
-                                                                                                     phase.work.bytes);
+        phases[{kind_of(tasks_.data(), phase), stages_.number_of_stage(task), phase.phase}][task.host].add(
+            static_cast<double>(busy), phase.work.bytes);
     }
     struct Sum {
       double recorded = 0, at_usual_speed = 0;

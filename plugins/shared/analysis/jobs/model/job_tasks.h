@@ -34,7 +34,7 @@ class JobTasks {
 
 struct JobStages {
   explicit JobStages(const JobTasks &tasks);
-  uint32_t number_of(const Task &task) const { return numbers.at(task.stage); }
+  uint32_t number_of_stage(const Task &task) const { return numbers.at(task.stage); }
 
   std::map<uint32_t, uint32_t> numbers;  // number of a stage, in order of start, by its name
   std::vector<int64_t> begins, ends;

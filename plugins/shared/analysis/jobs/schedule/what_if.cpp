@@ -44,7 +44,7 @@ void add_slots(Plan &plan, const JobTasks &tasks, const JobStages &stages) {
   for (const auto &[key, count] : slots.counts()) plan.slots.insert(plan.slots.end(), count, executor++);
   std::vector<std::vector<double>> gaps(stages.begins.size());
   for (const uint32_t task : tasks.order()) {
-    const uint32_t before = slots.before(task), stage = stages.number_of(tasks.task(task));
+    const uint32_t before = slots.before(task), stage = stages.number_of_stage(tasks.task(task));
     if (before == kNoTask || tasks.end(before) <= stages.begins[stage]) continue;
     gaps[stage].push_back(std::max(0.0, static_cast<double>(tasks.begin(task) - tasks.end(before))));
   }
@@ -120,7 +120,7 @@ class Predictor {
     std::map<uint32_t, double> lost;
     for (const uint32_t i : tasks_.order()) {
       const Task &task = tasks_.task(i);
-      const double factor = slowness_.factor(task.host, stages_.number_of(task));
+      const double factor = slowness_.factor(task.host, stages_.number_of_stage(task));
       if (factor > 1) lost[task.host] += static_cast<double>(times_[i]) * (1 - 1 / factor);
     }
     std::vector<uint32_t> hosts;
@@ -229,7 +229,7 @@ Plan plan_of(const JobData &data, uint32_t job, const std::vector<int64_t> &time
     plan.slower.push_back(std::move(slower));
   }
   for (const uint32_t i : tasks.order()) {
-    const uint32_t stage = stages.number_of(tasks.task(i)), executor = executors.at(executor_of(tasks.task(i)));
+    const uint32_t stage = stages.number_of_stage(tasks.task(i)), executor = executors.at(executor_of(tasks.task(i)));
     plan.tasks.push_back({stage, executor, std::llround(static_cast<double>(times[i]) / plan.slower[executor][stage])});
   }
   add_slots(plan, tasks, stages);
