@@ -59,7 +59,7 @@ inline void close_with_job(const Span &running, int64_t end_ms, Spans &out) {
 // Unreadable pieces of a history.
 struct Damage {
   uint64_t count = 0;
-  std::string first;  // location and reason
+  std::string first;  // location and reason of the first one
 
   void add(std::string_view where, std::string_view what) {
     if (count++ == 0) first = std::string(where) + ": " + std::string(what);

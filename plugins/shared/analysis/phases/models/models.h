@@ -68,7 +68,8 @@ class Models {
   std::map<std::vector<std::string>, std::map<std::string, size_t>> followers_;
 };
 
-// The logarithm of the ratio of seen to predicted amounts, beyond the floor of the target. 0: as predicted.
+// log((seen + floor) / (predicted + floor)) with the floor of the target, so that small amounts make small distances. 0: as
+// predicted.
 double distance_of(double seen, double predicted, Target target);
 
 // The largest difference that sampling explains. The start and the end of a phase are known to one sample each, so its time and
