@@ -94,6 +94,7 @@ int BPF_PROG(process_exits, struct task_struct *task) {
   if (entry.solo) read_only_thread(&entry.counts, task);
   BPF_CORE_READ_INTO(&entry.comm, leader, comm);
   BPF_CORE_READ_INTO(&entry.parent, leader, real_parent, group_leader, comm);
+  entry.parent_pid = BPF_CORE_READ(leader, real_parent, tgid);
   bpf_map_update_elem(&leaving, &key, &entry, BPF_ANY);
   return 0;
 }
@@ -111,6 +112,7 @@ static void report_end(struct task_struct *task, const struct proc_leaving *entr
   end->cgroup = entry->cgroup;
   __builtin_memcpy(end->comm, entry->comm, sizeof(end->comm));
   __builtin_memcpy(end->parent, entry->parent, sizeof(end->parent));
+  end->parent_pid = entry->parent_pid;
   add_ended(&end->counts, task->signal);
   add_calls(&end->counts, &task->ioac);
   /* The sums of the process lack the task's last CPU time; with one thread the task's own time is exact. */

@@ -80,6 +80,7 @@ struct proc_leaving {
   struct proc_counts counts; /* of a solo one, up to the exit: the last ones where the kernel does not report the freeing */
   char comm[PROC_COMM];
   char parent[PROC_COMM];
+  __s64 parent_pid; /* of 64 bits, so that the struct has no padding */
 };
 
 /* A process that has ended, with its final values. */
@@ -91,6 +92,7 @@ struct proc_exit {
   struct proc_counts counts;
   char comm[PROC_COMM];
   char parent[PROC_COMM]; /* as it was at the exit */
+  __s64 parent_pid;       /* the same */
 };
 
 #endif

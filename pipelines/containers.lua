@@ -1,11 +1,17 @@
 -- Usage of the containers and units of this host: sums of their processes, and the kernel's counters of each cgroup.
 --   atalaya run pipelines/containers.lua
+--   atalaya report --by container
 -- The store is atalaya.db in the state folder; containers.jsonl in the same folder has the current usage of each container.
 local a = require "atalaya"
+local common = require "atalaya.common"
 
 local store = a.sink.sqlite {}
 
--- In the store each process counts once, in the sample of its container and unit, so sums over containers or units are correct.
+-- In the store each process counts once, with the tags of its container and unit; cgroups have the kernel's own counters.
+common.host { every = "5s", store }
+common.processes { every = "5s", store }
+
+-- Sums for the file. They are not in the store, where they would count the usage of their processes again.
 -- (Shared memory counts in each process; cgroup.mem.* counts it once. Each window counts the open files of some processes only,
 -- so their sum is excluded.)
 local summed = { "*", "!*.state", "!*.start.time", "!*.pid", "!proc.files.open" }
@@ -20,7 +26,6 @@ a.pipeline "units" {
     return s
   end,
   a.translate.aggregate { by = { "container", "unit" }, fields = summed },
-  store,
 }
 
 -- The same by container only, for readers of a file.
@@ -29,12 +34,6 @@ a.pipeline "containers" {
   a.filter.match { container = "*" },
   a.translate.aggregate { by = "container" },
   a.sink.file { path = a.state_folder .. "/containers.jsonl", rotate_size = "64 MiB", keep = 3 },
-}
-
-a.pipeline "cgroups" {
-  every = "5s",
-  a.source.proc { processes = false, host = false },
-  store,
 }
 
 local function live(pid, container, unit, cpu)

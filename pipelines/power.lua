@@ -4,6 +4,7 @@
 -- The store is atalaya.db in the state folder. A virtual machine has no meters: `meters` below enables estimates, with the
 -- tag quality = model.
 local a = require "atalaya"
+local common = require "atalaya.common"
 
 local store = a.sink.sqlite {}
 local meters = {}  -- { model = { idle = 40, full = 180 } }: watts of this host with nothing to do, and with all cores busy
@@ -19,19 +20,33 @@ a.pipeline "energy" {
   every = "5s",
   a.source.proc { host = false, cgroups = false },
   a.translate.energy(meters),  -- before any filter, so that each process gets its share
-  a.translate.names { tags = { "container" } },
+  -- Keeps the energy: the pipeline "processes" stores the other values.
+  function(s)
+    local has_energy = false
+    for name in pairs(s.fields) do
+      if name:find(".energy", 1, true) then has_energy = true else s.fields[name] = nil end
+    end
+    return has_energy and s or nil
+  end,
+  a.translate.names { tags = { "container", "unit", "job" } },
   -- Idle processes have one sample per 5 minutes: sums over the store are complete.
-  a.filter.value { rest = "5m", ["proc.cpu.energy"] = 0.01, ["proc.cpu.user"] = 0.5, ["proc.cpu.kernel"] = 0.5 },
+  a.filter.value { rest = "5m", ["proc.cpu.energy"] = 0.01 },
   store,
 }
 
-local busy = { tags = { pid = "1", process = "p", container = "web" }, fields = { ["proc.cpu.user"] = 90.0, ["proc.cpu.energy"] = 30.0 } }
+common.host { every = "5s", store }
+common.processes { every = "5s", store }
+
+local web = { pid = "1", process = "p", container = "web" }
+local busy = { tags = web, fields = { ["proc.cpu.energy"] = 30.0 } }
+local measured = { tags = web, fields = { ["proc.cpu.user"] = 90.0, ["proc.cpu.energy"] = 30.0 } }
 local host = { tags = { host = "h" }, fields = { ["sys.energy.processes"] = 30.005 } }
 
-a.test "a quiet process has its sample later; the energy of all is stored at once" {
+a.test "only energy; a quiet process has its sample later, the sum of all at once" {
   pipeline = "energy",
   input = {
-    busy,
+    measured,
+    { tags = { pid = "3", process = "p" }, fields = { ["proc.mem.resident"] = 10.0 } },  -- in the first window
     { tags = { pid = "2", process = "p", container = "web" }, fields = { ["proc.cpu.user"] = 0.1, ["proc.cpu.energy"] = 0.005 } },
     host,
   },

@@ -35,11 +35,11 @@ a.pipeline "fine" {
   recordings,
 }
 
-a.pipeline "host" {
+a.pipeline "fine-host" {
   every = "500ms",
   a.source.proc { processes = false, cgroups = false },
 }
-a.pipeline "recorded-host" { a.from "host", a.filter.recorder { name = "host", size = "2 MiB" }, recordings }
+a.pipeline "recorded-host" { a.from "fine-host", a.filter.recorder { name = "host", size = "2 MiB" }, recordings }
 
 a.pipeline "stacks" {
   every = "1s",
@@ -52,7 +52,7 @@ a.pipeline "stacks" {
 
 -- What starts a recording.
 a.pipeline "pressure" {
-  a.from "host",
+  a.from "fine-host",
   a.translate.alerts { samples = false, rules = {
     { name = "memory pressure", metric = "sys.pressure.memory.some.stall", above = 20, clear = 5, lasts = "2s", keep = "1m",
       summary = "Tasks wait for memory for more than 20 % of the time", advice = "Open the newest file of the folder recordings at ui.perfetto.dev" },

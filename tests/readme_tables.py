@@ -34,8 +34,8 @@ def escaped(text):
 
 
 def table(columns, rows):
-    lines = [columns, ["---"] * len(columns), *([escaped(row[column]) for column in columns] for row in rows)]
-    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+    lines = ["| " + " | ".join(line) + " |\n" for line in (columns, *([escaped(row[column]) for column in columns] for row in rows))]
+    return "".join([lines[0], "|" + "---|" * len(columns) + "\n", *lines[1:]])
 
 
 def without_default(row):

@@ -85,9 +85,17 @@ std::string folder_of(const std::string &path) {
 }
 
 Status make_folders(const std::string &path) {
-  std::error_code error;
-  std::filesystem::create_directories(path, error);
-  if (error) return Error{path + ": " + error.message()};
+  const auto is_folder = [](const std::filesystem::path &folder) {
+    std::error_code unreadable;
+    return std::filesystem::is_directory(folder, unreadable);
+  };
+  std::filesystem::path folder;
+  for (const std::filesystem::path &name : std::filesystem::path(path)) {
+    folder /= name;
+    if (folder.empty() || is_folder(folder) || ::mkdir(folder.c_str(), 0755) == 0 || errno == EEXIST) continue;
+    return Error{path + ": " + error_text(errno)};
+  }
+  if (!is_folder(path)) return Error{path + ": " + error_text(ENOTDIR)};
   return Done{};
 }
 

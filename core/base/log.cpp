@@ -37,10 +37,37 @@ const char *journal_prefix(LogLevel level) {
   return prefixes[static_cast<int>(level)];
 }
 
+using Time = std::chrono::steady_clock::time_point;
+
 struct Limited {
-  std::chrono::steady_clock::time_point last;
+  Time last;
   size_t held_back = 0;
 };
+
+// Texts that differ in numbers and quoted parts only: such as those about each malformed line of a file.
+struct Similar {
+  Time since;
+  size_t count = 0, held_back = 0;
+};
+
+constexpr auto kPause = std::chrono::minutes(1);
+constexpr size_t kMaxCauses = 1000, kMaxSimilar = 5;
+
+template <class Causes, class Of>
+void forget_old(Causes &causes, Time now, Of Causes::mapped_type::*time) {
+  if (causes.size() <= kMaxCauses) return;
+  for (auto old = causes.begin(); old != causes.end();) old = now - old->second.*time < kPause ? std::next(old) : causes.erase(old);
+}
+
+std::string without_details(std::string_view text) {
+  std::string common;
+  bool is_quoted = false;
+  for (const char c : text) {
+    if (c == '"') is_quoted = !is_quoted;
+    if (!is_quoted && (c < '0' || c > '9')) common += c;
+  }
+  return common;
+}
 
 }  // namespace
 
@@ -70,21 +97,32 @@ void log(LogLevel level, std::string_view text) {
 void log_limited(LogLevel level, std::string_view text, std::string_view key) {
   static std::mutex mutex;
   static std::unordered_map<std::string, Limited> seen;
-  static constexpr size_t kMaxCauses = 1000;
-  static constexpr auto kPause = std::chrono::minutes(1);
+  static std::unordered_map<std::string, Similar> similar;
   std::string line(text);
   {
     const std::lock_guard lock(mutex);
     const auto now = std::chrono::steady_clock::now();
-    if (seen.size() > kMaxCauses)
-      for (auto old = seen.begin(); old != seen.end();) old = now - old->second.last < kPause ? std::next(old) : seen.erase(old);
-    const auto [entry, fresh] = seen.try_emplace(std::string(key.empty() ? text : key), Limited{now, 0});
-    if (!fresh && now - entry->second.last < kPause) {
-      ++entry->second.held_back;
+    forget_old(seen, now, &Limited::last);
+    forget_old(similar, now, &Similar::since);
+    const std::string cause(key.empty() ? text : key);
+    const auto known = seen.find(cause);
+    if (known != seen.end() && now - known->second.last < kPause) {
+      ++known->second.held_back;
       return;
     }
-    if (entry->second.held_back > 0) line += " (and " + std::to_string(entry->second.held_back) + " times more since)";
-    entry->second = Limited{now, 0};
+    if (key.empty()) {
+      Similar &group = similar.try_emplace(without_details(text), Similar{now}).first->second;
+      if (group.count >= kMaxSimilar && now - group.since < kPause) {
+        ++group.held_back;
+        return;
+      }
+      if (group.held_back > 0) line += " (and " + std::to_string(group.held_back) + " similar messages since)";
+      if (now - group.since >= kPause) group = Similar{now};
+      ++group.count;
+    }
+    Limited &entry = known != seen.end() ? known->second : seen[cause];
+    if (entry.held_back > 0) line += " (and " + std::to_string(entry.held_back) + " times more since)";
+    entry = Limited{now, 0};
   }
   log(level, line);
 }

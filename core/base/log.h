@@ -15,8 +15,8 @@ void set_log_level(LogLevel level);
 std::optional<LogLevel> parse_log_level(std::string_view name);  // error, warning, info or debug
 void log(LogLevel level, std::string_view text);
 
-// Writes at most one line per minute and cause; the next line reports the number of suppressed lines. `key` identifies the cause
-// if the text varies (default: the text).
+// Writes one line per minute and cause, which `key` identifies (default: the text), and of texts without a key that differ only in
+// numbers and quoted parts five per minute; the next line reports the number of suppressed lines.
 void log_limited(LogLevel level, std::string_view text, std::string_view key = {});
 
 }  // namespace atalaya::core

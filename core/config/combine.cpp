@@ -64,6 +64,8 @@ void warn_of_repeated_sources(const std::vector<size_t> &files, Validation &vali
     for (size_t j = 0; j < i; ++j) {
       const StageDescription *source = shared_source(pipelines[i], pipelines[j]);
       if (files[i] == files[j] || source == nullptr || !share_sink(pipelines[i], pipelines[j])) continue;
+      // A function may remove what the other pipeline stores.
+      if (has_function(pipelines[i]) || has_function(pipelines[j])) continue;
       validation.warnings.push_back({source->where, "pipeline " + in_quotes(pipelines[i].name) + ": " + label_of(*source) +
                                                         " also feeds this sink from pipeline " + in_quotes(pipelines[j].name) +
                                                         " (" + place_text(pipelines[j].where, source->where) +

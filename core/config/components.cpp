@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "core/base/file_state.h"
 #include "core/base/files.h"
 #include "core/base/sample/batch.h"
 #include "core/base/text/suggest.h"
@@ -87,6 +88,16 @@ SpoolLimits spool_limits(const Parameters &parameters) {
   return limits;
 }
 
+void add_inputs(const Schema &schema, const std::string &above, const Parameters &parameters, std::string &inputs) {
+  for (uint32_t i = 0; i < schema.count(); ++i) {
+    const atalaya_param &param = schema.at(i);
+    const std::string path = above + std::string(view_of(param.name));
+    if (param.type == ATALAYA_RECORD) add_inputs({param.items, param.item_count, param.item_size}, path + ".", parameters, inputs);
+    if (param.type != ATALAYA_STRING || view_of(param.unit) != kInputFile) continue;
+    if (const Parameter *file = parameters.find(path)) inputs += file_state(file->text) + "\n";
+  }
+}
+
 }  // namespace
 
 std::string text_of(const Problem &problem) {
@@ -121,6 +132,7 @@ std::optional<StageDescription> check_component(const RawComponent &raw, Registr
   // The plugin gets only declared parameters; the problems were reported above.
   std::vector<Problem> ignored;
   stage.parameters = Parameters::resolve(schema_of(component), without_common(component, raw.parameters), ignored);
+  add_inputs(schema_of(component), "", stage.parameters, stage.inputs);
   stage.isolation = isolation_of(all, stage.component);
   if (raw.kind != ATALAYA_SINK) return stage;
   stage.queue = queue_limits(all);

@@ -7,8 +7,8 @@ namespace atalaya::core {
 
 bool same(const StageDescription &a, const StageDescription &b) {
   return a.kind == b.kind && a.name == b.name && a.component.component == b.component.component && a.parameters == b.parameters &&
-         a.function == b.function && a.on_error == b.on_error && a.isolation == b.isolation && a.queue == b.queue &&
-         a.spool == b.spool;
+         a.inputs == b.inputs && a.function == b.function && a.on_error == b.on_error && a.isolation == b.isolation &&
+         a.queue == b.queue && a.spool == b.spool;
 }
 
 bool same(const std::vector<StageDescription> &a, const std::vector<StageDescription> &b) {

@@ -56,6 +56,7 @@ struct StageDescription {
   Location where;
   Registry::Component component;  // empty for an inline function
   Parameters parameters;
+  std::string inputs;  // state of the files in parameters of the unit "input file": a component reads them when it starts
   Isolation isolation;
   int function = 0;  // number of the inline function in its file's Lua state, from 1; 0: a component
   OnError on_error = OnError::drop;

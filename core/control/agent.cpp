@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -50,6 +51,8 @@ sigset_t handled_signals() {
 }  // namespace
 
 void prepare_process() {
+  // Only its user may write files and folders of the agent, whatever umask its parent has.
+  ::umask(::umask(0) | S_IWGRP | S_IWOTH);
   // Large short-lived memory, such as the kernel's symbols, is returned to the system. By default glibc raises the threshold to the
   // largest block that was ever freed, and retains twice that size in the arena of each thread.
   ::mallopt(M_MMAP_THRESHOLD, 1 << 20);

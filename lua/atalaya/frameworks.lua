@@ -16,7 +16,8 @@ local hadoop = {
   { main = "org.apache.hadoop.hdfs.server.datanode.SecureDataNodeStarter", name = "DataNode" },
   { main = "org.apache.hadoop.hdfs.tools.DFSZKFailoverController", name = "ZKFC" },
   -- host, port, attempt_TIME_JOB_m|r_TASK_ATTEMPT, number
-  { main = "org.apache.hadoop.mapred.YarnChild", argument = { attempt = "attempt_*" }, name = "YarnChild", tags = { attempt = "{attempt}" } },
+  { main = "org.apache.hadoop.mapred.YarnChild", argument = { attempt = "attempt_*" }, name = "YarnChild", tags = { attempt = "{attempt}" },
+    inherit = { "attempt" } },  -- the programs of Hadoop Streaming
 }
 
 local spark = {
@@ -29,6 +30,7 @@ local spark = {
     option = { executor = "--executor-id", application = "--app-id" },
     name = "executor {executor}",
     tags = { executor = "{executor}", application = "{application}", job = "{application}" },
+    inherit = { "executor", "application", "job" },  -- pyspark.daemon and its workers, programs of RDD.pipe
   },
   {
     main = "org.apache.spark.deploy.SparkSubmit",

@@ -8,7 +8,7 @@ import resource
 import tempfile
 import time
 
-from harness import AgentCase, main, so_far
+from harness import AgentCase, amount, main, so_far
 
 PR_SET_NAME = 15
 CHILDREN, BURN = 300, 0.003  # seconds of CPU each
@@ -75,10 +75,6 @@ def use_in_window(folder, name, pairs):
     return used
 
 
-def total(samples, metric):
-    return sum(sample["fields"].get(metric, 0) * sample["duration"] / 1e9 for sample in samples)
-
-
 def total_exits(samples):
     return sum(sample["fields"].get("proc.exits", 0) for sample in samples)
 
@@ -104,8 +100,7 @@ class Exits(AgentCase):
         self.assertEqual(sum(sample["fields"]["proc.exits"] for sample in ended), CHILDREN)
         # One that a pass saw ends in its own series.
         self.assertEqual({sample["tags"].get("parent") for sample in ended if "pid" not in sample["tags"]}, {"storm parent"})
-        counted = sum((sample["fields"].get("proc.cpu.user", 0) + sample["fields"].get("proc.cpu.kernel", 0)) / 100
-                      * sample["duration"] / 1e9 for sample in of_children())
+        counted = (amount(of_children(), "proc.cpu.user") + amount(of_children(), "proc.cpu.kernel")) / 100
         lost = sum(sample["fields"].get("proc.exits.lost", 0) for sample in so_far(out))
         self.assertEqual(lost, 0)
         return agent, used, counted
@@ -149,10 +144,10 @@ class Exits(AgentCase):
             with self.subTest(backend):
                 self.assertEqual(total_exits(ended(backend)), 20)
                 self.assertEqual(sum(sample["fields"].get("proc.exits.lost", 0) for sample in so_far(path)), 0)
-                counted = (total(ended(backend), "proc.cpu.user") + total(ended(backend), "proc.cpu.kernel")) / 100
+                counted = (amount(ended(backend), "proc.cpu.user") + amount(ended(backend), "proc.cpu.kernel")) / 100
                 self.assertGreaterEqual(counted, least[backend] * used)
                 self.assertLessEqual(counted, 1.01 * used)
-                written = total(ended(backend), "proc.disk.writes.mb")
+                written = amount(ended(backend), "proc.disk.writes.mb")
                 self.assertGreaterEqual(written, 0.99 * 20)
                 self.assertLessEqual(written, 1.1 * 20)  # and blocks of the file system
 

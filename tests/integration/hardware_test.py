@@ -8,8 +8,7 @@ import subprocess
 import sys
 import unittest
 
-from harness import BINARY, AgentCase, main, so_far
-from rates import Follower
+from harness import BINARY, AgentCase, amount, main, so_far
 
 # Works on command, in a thread that it starts then, and prints the kernel's counts of that.
 WORKER = """
@@ -77,8 +76,6 @@ class Counters(AgentCase):
         return dict(zip(PARTS, map(float, child.stdout.readline().split())))
 
     def count(self, options):
-        self.follower = Follower(self.output)
-        self.addCleanup(self.follower.end)
         return self.run_agent(f"""
             local a = require "atalaya"
             a.pipeline "counters" {{ every = "500ms", a.source.counters {{ {options} }},
@@ -104,9 +101,9 @@ class Counters(AgentCase):
         chosen = self.of(family, tags)[since:]
         for part in PARTS:
             unit = 100 if part == "cpu" else 1
-            least, most = self.follower.bounds(chosen, lambda sample: sample["fields"][f"{family}.{part}"] / unit)
-            self.assertLessEqual(least, 1.05 * wanted[part] + 0.02, part)
-            self.assertGreaterEqual(most, 0.95 * wanted[part] - 0.02, part)
+            counted = amount(chosen, f"{family}.{part}") / unit
+            self.assertLessEqual(counted, 1.05 * wanted[part] + 0.02, part)
+            self.assertGreaterEqual(counted, 0.95 * wanted[part] - 0.02, part)
 
     def test_processes_and_the_threads_they_start(self):
         child, tags = self.worker(), {}

@@ -28,7 +28,7 @@ class Agent:
         self.file = os.path.join(folder, "pipeline.lua")
         self.socket = os.path.join(folder, "status.sock")
         self.write(lua)
-        env = dict(os.environ, STATE_DIRECTORY=folder, RUNTIME_DIRECTORY=folder, **(environment or {}))
+        env = {**os.environ, "STATE_DIRECTORY": folder, "RUNTIME_DIRECTORY": folder, **(environment or {})}
         self.user = {"user": user, "group": user, "extra_groups": []} if user else {}
         self.lines = []
         self.changed = threading.Condition()
@@ -208,6 +208,11 @@ def so_far(path):
         return []
     with open(path) as file:
         return [json.loads(line) for line in file if line.endswith("\n")]
+
+
+def amount(samples, metric):
+    """The amount of a rate per second: a sample holds the rate between two readings, and the time between them."""
+    return sum(sample["fields"].get(metric, 0) * sample["duration"] / 1e9 for sample in samples)
 
 
 def main():

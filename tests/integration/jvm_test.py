@@ -17,7 +17,7 @@ import time
 import unittest
 
 from clickhouse_servers import ZooKeeper
-from harness import AgentCase, forget_jvm, main, so_far
+from harness import AgentCase, amount, forget_jvm, main, so_far
 
 # Of programs and of agents: the tests wait for CPU time, however busy the host is.
 URGENT = -10 if os.geteuid() == 0 else 0
@@ -371,7 +371,7 @@ class Profile(JvmCase):
         dumps = (200 / delta) ** 2  # delta is four standard deviations then, where a share is a half
 
         def dumped(all):
-            return sum(sample["fields"].get("jvm.profile.rate", 0) * sample["duration"] / 1e9 for sample in of(all, child.pid))
+            return amount(of(all, child.pid), "jvm.profile.rate")
         for part in range(5, 101, 5):
             def enough(all):
                 seconds = total(all, child.pid, "profile.ns") / 2e9  # each stack, and as an exemplar
@@ -623,7 +623,7 @@ public class Sleepy {
         agent = self.watch("budget = 10", every="1s")
 
         def seconds(found, field):
-            return sum(sample["fields"].get(field, 0) * sample["duration"] / 1e11 for sample in of(found, child.pid))
+            return amount(of(found, child.pid), field) / 100
         found = self.until(agent, lambda all: seconds(all, "jvm.profile.cpu") > 1.5, "CPU time")
         taken = self.taken(child.pid) - before
         agent.stop()

@@ -6,11 +6,9 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import unittest
 
-from harness import AgentCase, main, so_far
-from rates import Follower
+from harness import AgentCase, amount, main, so_far
 
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -29,8 +27,6 @@ def children(pid):
 class Loads(AgentCase):
     def start_agent(self):
         self.out = self.path("out.jsonl")
-        self.follower = Follower(self.out)
-        self.addCleanup(self.follower.end)
         agent = self.run_agent(f"""
             local a = require "atalaya"
             a.pipeline "load" {{ every = "1s", a.source.proc {{ host = false, cgroups = false }},
@@ -54,11 +50,10 @@ class Loads(AgentCase):
         return [sample for sample in self.samples() if sample["tags"].get("pid") == str(pid)]
 
     def check(self, pid, names, done):
-        """Whether these rates of the process sum up to that, within 2 %."""
-        least, most = self.follower.bounds(self.of(pid), lambda sample: sum(sample["fields"].get(name, 0) for name in names))
-        print(f"{least:.3f} to {most:.3f} shown, {done:.3f} done", file=sys.stderr)
-        self.assertLessEqual(least, 1.02 * done)
-        self.assertGreaterEqual(most, 0.98 * done)
+        """Whether the amounts of the process sum up to that, within 2 %."""
+        shown = sum(amount(self.of(pid), name) for name in names)
+        self.assertLessEqual(shown, 1.02 * done)
+        self.assertGreaterEqual(shown, 0.98 * done)
 
     @unittest.skipUnless(shutil.which("stress-ng"), "stress-ng is not installed")
     def test_cpu_and_memory_of_stress_ng(self):

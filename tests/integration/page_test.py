@@ -287,6 +287,12 @@ class Processes(PageCase):
         table = self.rows(sort="writes", limit=2)
         self.assertEqual([(row["host"], row["process"]) for row in table["rows"]], [("host2", "P2"), ("host1", "P2")])
         self.assertEqual(table["total"], 12)
+        column = [one["name"] for one in table["columns"]].index("writes")
+        of_all = sum(row["values"][column] for row in self.rows()["rows"])
+        shown = sum(row["values"][column] for row in table["rows"])
+        self.assertEqual(table["other"]["count"], 10)
+        self.assertAlmostEqual(table["other"]["values"][column], of_all - shown)
+        self.assertEqual(self.rows()["other"], {"count": 0, "values": [None] * len(table["columns"])})
         table = self.rows(sort="writes", desc="false", filter="p1")
         self.assertEqual([row["process"] for row in table["rows"]], ["P1", "P1"])
         pids = [row["pid"] for row in self.rows(sort="pid", host="host1")["rows"]]

@@ -61,8 +61,12 @@ class Hub(AgentCase):
           {sink or f'a.sink.sqlite {{ path = "{self.store}" }}'},
         }}"""
         agent = self.run_agent(lua).running()
-        agent.port = int(agent.wait_line('source "receive": listening on').split("listening on ")[1].split()[0].rsplit(":", 1)[1])
+        agent.port = self.port_of(agent.wait_line('source "receive": listening on'))
         return agent
+
+    @staticmethod
+    def port_of(line):
+        return int(line.split(" on ")[1].split()[0].rsplit(":", 1)[1])
 
     def client(self, agent, **options):
         client = Client(agent.port, **options)
@@ -259,6 +263,67 @@ class Guards(Hub):
         plain = self.client(agent)
         with self.assertRaises((OSError, http.client.HTTPException)):
             plain.put([point("plain", 1)])
+
+    def make_certificate(self, certificate, key):
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+                        "-subj", "/CN=hub", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate],
+                       check=True, capture_output=True)
+
+    @unittest.skipUnless(shutil.which("openssl"), "openssl makes the certificate")
+    def test_a_reload_reads_the_certificate_again(self):
+        certificate, key = self.path("cert.pem"), self.path("key.pem")
+        self.make_certificate(certificate, key)
+        agent = self.hub(f'certificate = "{certificate}", key = "{key}"')
+        first = ssl.create_default_context(cafile=certificate)
+        self.assertEqual(self.client(agent, context=first).put([point("tls", 1)])[0], 204)
+        self.make_certificate(self.path("new.pem"), self.path("new.key"))
+        second = ssl.create_default_context(cafile=self.path("new.pem"))
+        # A certificate whose key is another one stops nothing.
+        os.replace(self.path("new.pem"), certificate)
+        agent.reload()
+        agent.wait_line("must be PEM files that match")
+        self.assertEqual(self.client(agent, context=first).put([point("tls", 2)])[0], 204)
+        os.replace(self.path("new.key"), key)
+        agent.reload()
+        agent.wait_line("reloaded")
+        agent.port = self.port_of(agent.wait_line('source "receive": listening on', 2))
+        self.assertEqual(self.client(agent, context=second).put([point("tls", 3)])[0], 204)
+        with self.assertRaises(ssl.SSLError):
+            self.client(agent, context=first).put([point("tls", 4)])
+
+    @unittest.skipUnless(shutil.which("openssl"), "openssl makes the certificate")
+    def test_serve_reads_a_changed_certificate(self):
+        certificate, key = self.path("cert.pem"), self.path("key.pem")
+        self.make_certificate(certificate, key)
+        self.hub().stop()
+        server = subprocess.Popen([BINARY, "serve", "--listen", "127.0.0.1:0", "--store", self.store, "--certificate", certificate, "--key", key],
+                                  stderr=subprocess.PIPE, text=True)
+        self.addCleanup(server.stderr.close)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.kill)
+
+        def line_with(text):
+            for line in server.stderr:
+                if text in line:
+                    return line
+            raise AssertionError("serve ended before: " + text)
+
+        def status(context, port):
+            connection = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=PATIENCE)
+            self.addCleanup(connection.close)
+            connection.request("GET", "/api/v1/labels")
+            return connection.getresponse().status
+        port = self.port_of(line_with("serving on "))
+        first = ssl.create_default_context(cafile=certificate)
+        self.assertEqual(status(first, port), 200)
+        self.make_certificate(self.path("new.pem"), self.path("new.key"))
+        second = ssl.create_default_context(cafile=self.path("new.pem"))
+        os.replace(self.path("new.pem"), certificate)
+        line_with("the previous certificate is still served")
+        self.assertEqual(status(first, port), 200)
+        os.replace(self.path("new.key"), key)
+        self.assertEqual(self.port_of(line_with("serving on ")), port)
+        self.assertEqual(status(second, port), 200)
 
     def test_slow_clients_are_cut_and_cost_the_others_nothing(self):
         agent = self.hub('request_timeout = "1s", threads = 1')

@@ -277,6 +277,55 @@ class Faults(AgentCase):
         self.assertEqual(agent.stop(), 0, agent.errors())
 
 
+    def test_only_its_user_may_write_its_files_whatever_the_umask_is(self):
+        for name in ("state", "run"):
+            os.mkdir(self.path(name), 0o700)
+        agent = self.run_agent(f"""
+        local a = require "atalaya"
+        a.pipeline "all" {{ every = "200ms", a.source.proc {{ processes = false }},
+          a.translate.alerts {{ rules = {{ {{ name = "r", metric = "sys.mem.free", above = 0 }} }} }},
+          a.sink.file {{ path = "{self.path("state/out.jsonl")}" }},
+          a.sink.sqlite {{ path = "{self.path("state/atalaya.db")}" }},
+          a.sink.file {{ path = "{self.path("state/spooled.jsonl")}", spool = {{ dir = "{self.path("state/spools/one")}", min_free = "0 B" }} }} }}
+        a.pipeline "recorded" {{ a.from "all", a.filter.recorder {{}}, a.sink.file {{ path = "{self.path("state/recorded.jsonl")}" }} }}""",
+                               preexec=lambda: os.umask(0),
+                               environment={"STATE_DIRECTORY": self.path("state"), "RUNTIME_DIRECTORY": self.path("run")}).running()
+        agent.wait_status(lambda status: all(row["out"] > 0 for row in status["ledger"] if row["type"] == "sink" and row["pipeline"] == "all"))
+        others = [(oct(os.lstat(path).st_mode), path) for folder in ("state", "run") for above, folders, files in os.walk(self.path(folder))
+                  for path in (os.path.join(above, name) for name in folders + files) if os.lstat(path).st_mode & 0o022]
+        writable = [entry for entry in others if not entry[1].endswith("status.sock")]  # the group may query the status
+        self.assertEqual(writable, [])
+        self.assertEqual(agent.stop(), 0, agent.errors())
+
+    def test_all_processes_at_a_limit_of_256_files_with_two_sources_and_counters(self):
+        sleepers = subprocess.Popen(["sh", "-c", "for i in $(seq 300); do sleep 600 & done; echo done; wait"], stdout=subprocess.PIPE,
+                                    text=True, start_new_session=True)
+        self.addCleanup(sleepers.stdout.close)
+        self.addCleanup(sleepers.wait)
+        self.addCleanup(os.killpg, sleepers.pid, signal.SIGKILL)
+        self.assertEqual(sleepers.stdout.readline(), "done\n")
+        children = set(subprocess.run(["pgrep", "-P", str(sleepers.pid)], check=True, capture_output=True, text=True).stdout.split())
+        self.assertEqual(len(children), 300)
+        outs = [self.path(f"out{i}.jsonl") for i in range(2)]
+        source = 'a.source.proc { backend = "procfs", host = false, cgroups = false }, a.source.counters { groups = { "software" }, processes = { "sleep" }, max_processes = 300 }'
+        files = "\n".join(f'a.pipeline "p{i}" {{ every = "500ms", {source}, a.sink.file {{ path = "{out}", format = "samples" }} }}' for i, out in enumerate(outs))
+        agent = self.run_agent('local a = require "atalaya"\n' + files,
+                               preexec=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))).running()
+        for i in range(2):
+            agent.wait_status(lambda status: agent.row(f"p{i}", "sink file", status)["out"] > 2000)
+        self.assertEqual(agent.stop(), 0, agent.errors())
+        for out in outs:
+            with open(out) as file:
+                samples = [json.loads(line) for line in file]
+            windows = {}
+            for sample in samples:
+                if "proc.mem.resident" in sample["fields"]:
+                    windows.setdefault(sample["time"], set()).add(sample["tags"].get("pid"))
+            self.assertGreater(len(windows), 3)
+            for pids in list(windows.values())[:-1]:
+                self.assertEqual(children - pids, set())
+
+
 class Commands(AgentCase):
     def test_half_an_answer_is_no_status(self):
         path = self.path("status.sock")

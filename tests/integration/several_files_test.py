@@ -77,7 +77,9 @@ class SeveralFiles(AgentCase):
         busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
         self.addCleanup(busy.wait)
         self.addCleanup(busy.kill)
-        for names in (("host",), ("traffic",), ("host", "traffic"), ("host", "profile", "traffic")):
+        single = ("host", "traffic", "power", "containers", "phases", "slow-job")
+        together = [("host", name) for name in single[1:]] + [("host", "profile", "traffic"), single]
+        for names in [(name,) for name in single] + together:
             out = self.path("-".join(names) + ".jsonl")
             sink = f'a.sink.file {{ path = "{out}", format = "samples" }}'
             agent = self.run_files(*(shipped(name, self.EVERY, sink) for name in names)).running()
@@ -175,6 +177,8 @@ class SeveralFiles(AgentCase):
         """Nothing is collected twice by the combinations that the documentation names."""
         together = ("host", "profile", "traffic", "job", "histories", "jvm-profile")
         sets = [names for count in range(2, len(together) + 1) for names in itertools.combinations(together, count)]
+        more = ("power", "containers", "phases", "slow-job")
+        sets += itertools.combinations(("host", "profile", *more), 2)
         for names in (*sets, ("host", "network", "traffic"), ("host", "alerts", "traffic"), ("host", "slow-job")):
             done = self.check(*self.shipped(*names))
             self.assertEqual((done.returncode, done.stderr), (0, ""), names)
@@ -182,9 +186,9 @@ class SeveralFiles(AgentCase):
         for first in (*self.shipped("host"), service):
             done = self.check(first, *self.shipped("profile", "jvm", "network", "hardware", "btrace", "regions", "alerts"))
             self.assertEqual((done.returncode, done.stderr), (0, ""))
-        for alone in ("power", "containers"):
-            done = self.check(*self.shipped("host", alone))
-            self.assertIn("values that both collect are stored twice", done.stderr)
+        again = self.file("again.lua", 'local a = require "atalaya"\na.pipeline "again" { every = "5s", a.source.proc {}, a.sink.sqlite {} }\n')
+        done = self.check(*self.shipped("host"), again)
+        self.assertIn("values that both collect are stored twice", done.stderr)
 
     def test_a_reload_reads_all_files(self):
         def text(name, every="100ms"):

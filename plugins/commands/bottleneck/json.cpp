@@ -10,6 +10,20 @@ namespace {
 
 using core::JsonObject;
 
+const char *kind_text(jobs::Finding::Kind kind) {
+  switch (kind) {
+    case jobs::Finding::Kind::node:
+      return "node";
+    case jobs::Finding::Kind::tasks:
+      return "tasks";
+    case jobs::Finding::Kind::region:
+      return "region";
+    case jobs::Finding::Kind::rule:
+      break;
+  }
+  return "rule";
+}
+
 class Writer {
  public:
   explicit Writer(const Report &report) : report_(report), all_(report.analysis), data_(report.analysis.data) {
@@ -24,6 +38,7 @@ class Writer {
       object.list("jobs", all_.totals, [&](const jobs::JobTotals &job) { add(job); });
       object.list("errors", data_.errors, [&](const jobs::JobError &error) { add(error); });
       object.list("findings", all_.findings, [&](const jobs::Finding &finding) { add(finding); });
+      object.list("compared", all_.compared, [&](const jobs::ComparedJob &compared) { add(compared); });
       object.list("nodes", all_.nodes, [&](const jobs::Node &node) { add(node); });
       object.list("stages", stages(), [&](const jobs::Group *group) { add_stage(*group); });
       object.list("phases", all_.ranks, [&](const jobs::PhaseRank &rank) { add(rank); });
@@ -78,17 +93,19 @@ class Writer {
   void add(const jobs::Finding &finding) {
     JsonObject object(out_);
     const bool is_region = finding.kind == jobs::Finding::Kind::region;
-    object.text("kind", finding.kind == jobs::Finding::Kind::node ? "node" : is_region ? "region" : "tasks");
+    object.text("kind", kind_text(finding.kind));
     object.text("job", job(finding.job));
     object.text("stage", data_.name(finding.stage));
     object.text("phase", data_.name(finding.phase));
     object.text("node", data_.name(finding.host));
     object.text("region", data_.name(finding.region));
-    if (!is_region) object.text("reason", reason_text(finding.reason));
+    if (!is_region) object.text("reason", finding.rule != nullptr ? finding.rule->name : reason_text(finding.reason));
     object.text("summary", finding.summary);
     if (!is_region) object.number("slower", finding.slower);
     if (finding.kind == jobs::Finding::Kind::node) object.number("chance", finding.chance);
     object.number("lost", finding.lost);
+    if (!std::isnan(finding.seconds)) object.number("seconds", finding.seconds);
+    object.list("advice", finding.advice, [&](const jobs::Advice &advice) { add(advice); });
     object.list("phases", finding.phases, [&](const jobs::SlowPhase &phase) { add(phase); });
     object.list("tasks", finding.tasks, [&](uint32_t number) {
       const jobs::Task &task = data_.tasks[number];
@@ -97,6 +114,27 @@ class Writer {
     object.list("evidence", finding.evidence, [&](const std::string &text) { out_.text(text); });
     object.list("checks", finding.checks, [&](const jobs::Check &check) { add(check); });
     if (!finding.index.empty()) add_metrics(object, finding);
+  }
+  void add(const jobs::Advice &advice) {
+    JsonObject object(out_);
+    object.text("setting", advice.setting);
+    object.text("now", advice.now);
+    object.text("proposed", advice.proposed);
+    object.text("action", advice.action);
+  }
+  void add(const jobs::ComparedJob &compared) {
+    JsonObject object(out_);
+    object.text("job", job(compared.job));
+    object.number("least", compared.least);
+    object.list("rules", compared.rules, [&](const jobs::RuleValue &value) {
+      JsonObject rule(out_);
+      rule.text("rule", value.rule->name);
+      rule.number("value", value.value);
+      rule.number("limit", value.rule->limit);
+      rule.text("unit", value.rule->unit);
+      rule.text("of", value.rule->measure);
+      rule.text("source", value.rule->source);
+    });
   }
   void add(const jobs::SlowPhase &phase) {
     JsonObject object(out_);

@@ -84,9 +84,13 @@ class Page {
     out_ += "<h2>Findings</h2>\n";
     const std::vector<jobs::BrokenJob> broken = broken_jobs(data_);
     for (const jobs::BrokenJob &job : broken) add(job);
-    if (all_.findings.empty())
-      out_ += broken.empty() ? "<p>No bottleneck found.</p>\n" : "<p>No slow task, phase or node found.</p>\n";
+    if (all_.findings.empty()) add_nothing_found(broken.empty());
     for (const jobs::Finding &finding : all_.findings) add(finding);
+  }
+  void add_nothing_found(bool none_broken) {
+    out_ += none_broken ? "<p>No bottleneck found.</p>\n" : "<p>No slow task, phase or node found.</p>\n";
+    if (all_.compared.size() != 1) return;
+    for (const std::string &text : compared_texts(all_.compared.front())) out_ += "<p>" + xml_text(text) + "</p>\n";
   }
   void add(const jobs::BrokenJob &job) {
     out_ += "<div class=\"finding\"><h3>" + xml_text(title_of(data_, job)) + "</h3>\n<ul>\n";
@@ -97,12 +101,15 @@ class Page {
     out_ += "<div class=\"finding\"><h3>" + xml_text(finding.summary) + "</h3>\n";
     if (finding.job != jobs::kNoJob) out_ += "<p>" + xml_text(job_text(data_, finding.job)) + "</p>\n";
     out_ += "<ul>\n";
+    const double length = finding.job == jobs::kNoJob ? 0 : all_.totals[finding.job].seconds;
+    if (const std::string saving = saving_text(finding, length); !saving.empty()) out_ += "<li>" + saving + "</li>\n";
     for (const std::string &evidence : finding.evidence) out_ += "<li>" + xml_text(evidence) + "</li>\n";
     for (const jobs::Check &check : finding.checks) {
       const bool found = check.verdict == jobs::Verdict::found;
       out_ += std::string(found ? "<li><b>found:</b> " : "<li class=\"no\">") +
               (check.verdict == jobs::Verdict::ruled_out ? "ruled out: " : "") + xml_text(check.text) + "</li>\n";
     }
+    for (const jobs::Advice &advice : finding.advice) out_ += "<li><b>advice:</b> " + xml_text(advice_text(advice)) + "</li>\n";
     out_ += "</ul>\n";
     add_metrics(finding);
     out_ += "</div>\n";
@@ -149,7 +156,7 @@ class Page {
   void add_pictures() {
     std::set<size_t> named;
     for (const jobs::Finding &finding : all_.findings) {
-      if (finding.kind == jobs::Finding::Kind::region) continue;
+      if (finding.kind == jobs::Finding::Kind::region || finding.kind == jobs::Finding::Kind::rule) continue;
       named.insert(finding.group);
       for (const jobs::SlowPhase &phase : finding.phases) named.insert(phase.group);
     }

@@ -113,7 +113,7 @@ void add_what_if(std::string &out, const PathReport &report) {
   for (const jobs::Prediction &one : all.predictions)
     rows.push_back({visible(one.change), jobs::short_text(one.seconds), jobs::percent_text(one.seconds / all.observed - 1)});
   out += "\nWhat if: predicted length of the job\n" + command_line::as_columns(rows);
-  if (all.is_rough())
+  if (all.is_rough)
     out += "note: these are rough: the replay of the recorded tasks takes " + jobs::short_text(all.replayed) + " s, the job took " +
            jobs::short_text(all.observed) + " s\n";
 }

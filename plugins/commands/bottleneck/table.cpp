@@ -42,6 +42,8 @@ void add_finding(std::string &out, const jobs::Analysis &all, const jobs::Findin
   out += "* ";
   if (finding.job != jobs::kNoJob && all.data.jobs.size() > 1) out += visible(job_text(all.data, finding.job)) + ": ";
   out += visible(finding.summary) + "\n";
+  const double length = finding.job == jobs::kNoJob ? 0 : all.totals[finding.job].seconds;
+  if (const std::string saving = saving_text(finding, length); !saving.empty()) out += "    " + saving + "\n";
   for (const std::string &evidence : finding.evidence) out += "    " + visible(evidence) + "\n";
   for (const jobs::Check &check : finding.checks) {
     const char *verdict = check.verdict == jobs::Verdict::found       ? "found: "
@@ -49,6 +51,7 @@ void add_finding(std::string &out, const jobs::Analysis &all, const jobs::Findin
                                                                       : "";
     out += "    " + std::string(verdict) + visible(check.text) + "\n";
   }
+  for (const jobs::Advice &advice : finding.advice) out += "    advice: " + visible(advice_text(advice)) + "\n";
   if (finding.index.empty()) return;
   std::string leading;
   for (size_t i = 0; i < std::min<size_t>(finding.metrics.leading, 6); ++i)
@@ -58,6 +61,12 @@ void add_finding(std::string &out, const jobs::Analysis &all, const jobs::Findin
   out += "    " + std::to_string(finding.metrics.leading) + " of " + std::to_string(finding.metrics.all.size()) +
          " metrics have 80 % of the correlation with " + index + ": " + visible(leading) +
          (finding.metrics.leading > 6 ? ", ..." : "") + "\n";
+}
+
+void add_nothing_found(std::string &out, const jobs::Analysis &all) {
+  out += out.empty() ? "no bottleneck found\n" : "no slow task, phase or node found\n";
+  if (all.compared.size() != 1) return;
+  for (const std::string &text : compared_texts(all.compared.front())) out += "    " + visible(text) + "\n";
 }
 
 void add_nodes(std::string &out, const Report &report) {
@@ -195,7 +204,7 @@ std::string time_text(double less) {
 std::string as_table(const Report &report) {
   const jobs::Analysis &all = report.analysis;
   std::string out = errors_text(all.data);
-  if (all.findings.empty()) out += out.empty() ? "no bottleneck found\n" : "no slow task, phase or node found\n";
+  if (all.findings.empty()) add_nothing_found(out, all);
   for (const jobs::Finding &finding : all.findings) add_finding(out, all, finding);
   add_jobs(out, report);
   add_change(out, report);

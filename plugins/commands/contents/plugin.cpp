@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -17,7 +18,7 @@
 #include "plugins/shared/analysis/command_line/output.h"
 #include "plugins/shared/io/match/matcher.h"
 #include "plugins/shared/io/units/unit_text.h"
-#include "plugins/shared/store/query/engine.h"
+#include "plugins/shared/store/query/pid_parts.h"
 
 namespace atalaya::contents {
 namespace {
@@ -52,14 +53,14 @@ class Contents : public Command {
     return 0;
   }
 
-  // Series with these metrics and tags in the range. Throws TooMuch.
-  std::vector<store::Series> series_of(const std::vector<std::string> &metrics, const std::vector<store::TagFilter> &tags,
-                                       command_line::Reading &reading) const {
-    const size_t maximum = options_.limits.series;
-    auto series = reading.store->series({metrics, tags, reading.range}, maximum + 1);
-    if (series.size() > maximum)
-      throw query::TooMuch("more than " + std::to_string(maximum) + " series match" + query::kAskForLess);
-    return series;
+  // Calls `take` with each series with these metrics and tags in the range.
+  static void each_series(const std::vector<std::string> &metrics, const std::vector<store::TagFilter> &tags,
+                          command_line::Reading &reading, const std::function<void(const store::Series &)> &take) {
+    query::Query all;
+    all.metrics = metrics;
+    all.tags = tags;
+    all.range = reading.range;
+    query::each_series(all, *reading.store, reading.budget, take);
   }
 
   static std::vector<std::string> patterns_of(std::span<const atalaya_str> arguments) {
@@ -105,8 +106,7 @@ class Metrics final : public Contents {
       const std::vector<std::string> patterns = patterns_of(arguments);
       const io::MatcherList wanted = matcher_of(patterns);
       std::set<std::string> present;
-      if (has_range())
-        for (const store::Series &series : series_of(patterns, tags_, reading)) present.insert(series.metric);
+      if (has_range()) each_series(patterns, tags_, reading, [&](const store::Series &series) { present.insert(series.metric); });
       Listing listing{{"metric", "kind", "unit", "summary"}, {}};
       for (const auto &[name, info] : reading.store->catalogue()) {
         if (has_range() ? !present.contains(name) : !wanted.empty() && !wanted.matches(name)) continue;
@@ -149,13 +149,13 @@ class Processes final : public Contents {
         const auto found = series.tags.find(key);
         return found == series.tags.end() ? std::string() : found->second;
       };
-      for (const store::Series &series : series_of({}, tags, reading)) {
-        if (!series.tags.contains("process")) continue;  // a negated pattern also matches series without the tag
+      each_series({}, tags, reading, [&](const store::Series &series) {
+        if (!series.tags.contains("process")) return;  // a negated pattern also matches series without the tag
         Seen &seen = processes[tag(series, "process")];
         seen.hosts.insert(tag(series, "host"));
         seen.metrics.insert(series.metric);
         if (const std::string pid = tag(series, "pid"); !pid.empty()) seen.pids.emplace(tag(series, "host"), pid);
-      }
+      });
       Listing listing{{"process", "hosts", "pids", "metrics"}, {}};
       for (const auto &[name, seen] : processes)
         listing.rows.push_back({name, static_cast<int64_t>(seen.hosts.size()), static_cast<int64_t>(seen.pids.size()),

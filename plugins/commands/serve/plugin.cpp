@@ -5,11 +5,13 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <string>
 
+#include "core/base/file_state.h"
 #include "core/base/files.h"
 #include "plugins/commands/serve/http/api.h"
 #include "plugins/commands/serve/http/server.h"
@@ -39,6 +41,8 @@ class ApiWorker final : public Worker {
  private:
   Api api_;
 };
+
+constexpr auto kCheckFiles = std::chrono::seconds(1);
 
 class Serve final : public Command {
  public:
@@ -92,12 +96,17 @@ class Serve final : public Command {
       store::open_store(read_.stores, std::chrono::nanoseconds(read_.limits.time_ns));  // reports errors of the store now
       if (mcp_) return answer_messages();
       if (!token_file_.empty()) tokens_ = std::make_unique<http_server::Tokens>(token_file_);
+      tls_state_ = state_of_tls();
       http_server::load_tls(tls_, options_.http);
       http_server::Listener listener = http_server::open_listener(address_);
       if (listener.reachable && !tokens_)
         throw Failure(Code::bad_config, "other hosts can reach " + listener.name + ": add --tokens FILE, or listen on 127.0.0.1");
-      serve(std::move(listener));
-      return 0;
+      const http_server::Address address = http_server::parse_address(listener.name);  // with the port that was selected
+      for (;;) {
+        serve(std::move(listener));
+        if (is_stopping()) return 0;
+        listener = http_server::open_listener(address);
+      }
     });
   }
 
@@ -125,13 +134,36 @@ class Serve final : public Command {
     const bool tls = !options_.http.certificate.empty();
     host_.log(Level::info, "serving on " + name + (tls ? " (TLS)" : "") + page_text(tls ? "https://" : "http://", name));
     std::unique_lock lock(mutex_);
-    wake_.wait(lock, [this] { return stopping_; });
+    while (!wake_.wait_for(lock, kCheckFiles, [this] { return stopping_; }) && !has_new_certificate()) {
+    }
+  }
+  // Returns whether the files of the certificate were changed and are valid.
+  bool has_new_certificate() {
+    const std::string state = state_of_tls();
+    if (state == tls_state_) return false;
+    tls_state_ = state;
+    try {
+      http_server::load_tls(tls_, options_.http);
+    } catch (const Failure &problem) {
+      host_.log(Level::warning, std::string(problem.what()) + "; the previous certificate is still served");
+      return false;
+    }
+    host_.log(Level::info, "the certificate was changed; it is read again");
+    return true;
+  }
+  std::string state_of_tls() const {
+    return tls_.certificate.empty() ? "" : core::file_state(tls_.certificate) + core::file_state(tls_.key);
+  }
+  bool is_stopping() {
+    const std::lock_guard lock(mutex_);
+    return stopping_;
   }
 
   Host host_;
   const command_line::ReadOptions read_;
   const http_server::Address address_;
   http_server::TlsFiles tls_;
+  std::string tls_state_;  // of the files when they were read
   std::string token_file_, socket_;
   std::unique_ptr<http_server::Tokens> tokens_;
   ServerOptions options_;

@@ -55,6 +55,7 @@ class Prometheus final : public Sink {
     options_.http = http_server::read_options(host);
     options_.http.threads = 1;
     tls_ = http_server::read_tls_files(host);
+    http_server::load_tls(tls_, options_.http);
     options_.path = host.text("path");
     if (!options_.path.starts_with('/')) throw Failure(Code::bad_config, "parameter path must begin with /, such as /metrics");
     options_.timestamps = host.boolean("timestamps");

@@ -35,7 +35,8 @@ inline constexpr Param kParams[] = {
             "mapred.map.tasks,mapred.*.compress*,dfs.blocksize,dfs.replication,spark.executor.memory*,spark.executor.cores,"
             "spark.executor.instances,spark.driver.memory*,spark.memory.*,spark.shuffle.*,spark.sql.shuffle.partitions,"
             "spark.sql.adaptive.enabled,spark.dynamicAllocation.*,spark.default.parallelism,spark.serializer,"
-            "spark.io.compression.codec,spark.speculation*,spark.locality.wait*"),
+            "spark.io.compression.codec,spark.speculation*,spark.locality.wait*,spark.cores.max,"
+            "spark.sql.execution.pythonUDF.arrow.enabled"),
     param::integer("max_names", "Maximum distinct names of counters, which jobs may choose; further counters are left out")
         .defaults("20000")
         .unit("names")

@@ -137,7 +137,7 @@ void Collector::collect(const Window &window, Batch &batch) {
 void Collector::collect_energy(const Window &window, int64_t now_ns) {
   if (!meter_) return;
   meter_->start_polling(window.interval_ns);
-  emit_energy(meter_->take(now_ns));
+  emit_energy(meter_->take(now_ns, window.monotonic_ns));
   if (!meter_->stopped_zone().empty() && !std::exchange(stopped_logged_, true))
     log_missing("the energy counter of " + meter_->stopped_zone() + " has stopped: no energy until it counts again");
 }

@@ -50,6 +50,7 @@ ReceiveSource::ReceiveSource(Host host)
   options_.influx = host.boolean("influx");
   options_.otlp = host.boolean("otlp");
   tls_ = http_server::read_tls_files(host);
+  http_server::load_tls(tls_, options_.http);
 }
 
 void ReceiveSource::start() {

@@ -3,14 +3,14 @@
 
 namespace atalaya::alerts {
 
-Event Alarm::step(const Rule &rule, bool beyond, bool clear, int64_t time_ns) {
+Event Alarm::step(const Rule &rule, bool beyond, bool clear, int64_t time_ns, const Gaps &gaps) {
   if (state == State::firing) {
     if (!clear) {
       calm_ns = 0;
       return Event::none;
     }
     if (calm_ns == 0) calm_ns = time_ns;
-    if (time_ns - calm_ns < rule.keep_ns) return Event::none;
+    if (gaps.collected(calm_ns, time_ns) < rule.keep_ns) return Event::none;
     state = State::quiet;
     return Event::closed;
   }
@@ -22,7 +22,7 @@ Event Alarm::step(const Rule &rule, bool beyond, bool clear, int64_t time_ns) {
     state = State::pending;
     since_ns = time_ns;
   }
-  if (time_ns - since_ns < rule.lasts_ns) return Event::none;
+  if (gaps.collected(since_ns, time_ns) < rule.lasts_ns) return Event::none;
   state = State::firing;
   calm_ns = 0;
   return Event::opened;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "plugins/translators/alerts/gaps.h"
 #include "plugins/translators/alerts/rules.h"
 
 namespace atalaya::alerts {
@@ -16,9 +17,10 @@ struct Alarm {
   State state = State::quiet;
   int64_t since_ns = 0;  // in pending and firing: time at which the condition became true
   int64_t calm_ns = 0;   // in firing: time at which the condition became false; 0: it is true
-  // Applies one comparison. `beyond`: the condition is true; `clear`: a firing alert may end. After the event `closed`, calm_ns is
+  // Applies one comparison. `beyond`: the condition is true; `clear`: a firing alert may end. The times of the rule
+  // are of collected time. After the event `closed`, calm_ns is
   // the end of the alert.
-  Event step(const Rule &rule, bool beyond, bool clear, int64_t time_ns);
+  Event step(const Rule &rule, bool beyond, bool clear, int64_t time_ns, const Gaps &gaps);
 };
 
 }  // namespace atalaya::alerts

@@ -59,6 +59,7 @@ void Alerts::start() {
   }
   loaded_.clear();
   ended_.clear();
+  gaps_ = {};
   series_ = 0;
   is_started_ = false;
   load();
@@ -91,6 +92,8 @@ Code Alerts::process(const Window &window, Batch &batch) {
   const int64_t begin_ns = core::clock_ns(CLOCK_THREAD_CPUTIME_ID);
   created_ = opened_ = lost_ = 0;
   if (!std::exchange(is_started_, true)) {
+    restore_gaps();
+    gaps_.add(window);
     for (const Kept &kept : std::exchange(loaded_, {})) restore(kept, window);
     // Each is emitted again, because it is unknown whether the sinks have it.
     for (const Kept &kept : ended_) closed_.push_back(kept);
@@ -99,6 +102,8 @@ Code Alerts::process(const Window &window, Batch &batch) {
         state.groups[key_of({})].seen_ns = window.time_ns;
         ++series_;
       }
+  } else {
+    gaps_.add(window);
   }
   for (const Sample &sample : batch.samples())
     if (sample.kind == ATALAYA_METRICS) read_sample(sample, sample.time_ns == 0 ? window.time_ns : sample.time_ns);
@@ -248,20 +253,21 @@ std::optional<double> Alerts::number_of(const RuleState &state, Group &group) {
   if (!rule.has_history()) return value;
   if (!group.history) group.history = std::make_unique<History>();
   group.history->add(rule, group.seen_ns, *value);
-  return group.history->number(rule, group.seen_ns);
+  return group.history->number(rule, group.seen_ns, gaps_);
 }
 
 void Alerts::compare(RuleState &state, Group &group, int64_t time_ns) {
   group.in_batch = false;
   if (group.count == 0) return;
   if (state.rule.is_absence()) {  // a sample ends the absence
-    apply_event(state, group, group.alarm.step(state.rule, false, true, time_ns));
+    apply_event(state, group, group.alarm.step(state.rule, false, true, time_ns, gaps_));
     return;
   }
   const auto number = number_of(state, group);
   if (!number) return;
   group.value = *number;
-  apply_event(state, group, group.alarm.step(state.rule, state.rule.is_beyond(*number), state.rule.is_clear(*number), time_ns));
+  apply_event(state, group,
+              group.alarm.step(state.rule, state.rule.is_beyond(*number), state.rule.is_clear(*number), time_ns, gaps_));
 }
 
 void Alerts::apply_event(RuleState &state, Group &group, Event event) {
@@ -312,20 +318,21 @@ void Alerts::check_ends(RuleState &state, const Window &window) {
 }
 
 // The earliest time at which the group changes if it gets no further samples.
-int64_t Alerts::end_of(const RuleState &state, const Group &group) {
+int64_t Alerts::end_of(const RuleState &state, const Group &group) const {
   // A sum over past time decreases in each window.
   if (state.rule.use == Use::sum && group.alarm.state == State::firing) return 0;
-  return group.seen_ns + state.rule.forget_ns();
+  const int64_t now_ns = gaps_.until_ns();
+  return now_ns + state.rule.forget_ns() - gaps_.collected(group.seen_ns, now_ns);
 }
 
 // Ends the alert of a series without samples. Returns whether the series must be removed.
 bool Alerts::has_ended(RuleState &state, Group &group, const Window &window) {
   // A sum over past time decreases without samples.
   if (state.rule.use == Use::sum && group.alarm.state == State::firing && group.history) {
-    if (const auto number = group.history->number(state.rule, window.time_ns); !number || state.rule.is_clear(*number))
-      apply_event(state, group, group.alarm.step(state.rule, false, true, window.time_ns));
+    if (const auto number = group.history->number(state.rule, window.time_ns, gaps_); !number || state.rule.is_clear(*number))
+      apply_event(state, group, group.alarm.step(state.rule, false, true, window.time_ns, gaps_));
   }
-  if (window.time_ns - group.seen_ns < state.rule.forget_ns()) return false;
+  if (gaps_.collected(group.seen_ns, window.time_ns) < state.rule.forget_ns()) return false;
   if (group.alarm.state == State::firing) {
     group.alarm.state = State::quiet;
     if (group.alarm.calm_ns == 0) group.alarm.calm_ns = window.time_ns;
@@ -335,11 +342,11 @@ bool Alerts::has_ended(RuleState &state, Group &group, const Window &window) {
 }
 
 void Alerts::check_absence(RuleState &state, Group &group, int64_t now_ns) {
-  const int64_t absent_ns = now_ns - group.seen_ns;
+  const int64_t absent_ns = gaps_.collected(group.seen_ns, now_ns);
   if (absent_ns < state.rule.absent_ns) return;
   group.value = static_cast<double>(absent_ns) / 1e9;
   if (group.alarm.state == State::quiet) group.alarm = {State::pending, group.seen_ns, 0};
-  apply_event(state, group, group.alarm.step(state.rule, true, false, now_ns));
+  apply_event(state, group, group.alarm.step(state.rule, true, false, now_ns, gaps_));
 }
 
 // Whether the span of a firing alert must be emitted now, for the first time or again.

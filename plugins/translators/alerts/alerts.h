@@ -17,6 +17,7 @@
 #include "plugins/shared/io/samples/own_cost.h"
 #include "plugins/shared/io/samples/per_name.h"
 #include "plugins/translators/alerts/alarm.h"
+#include "plugins/translators/alerts/gaps.h"
 #include "plugins/translators/alerts/history.h"
 #include "plugins/translators/alerts/journal.h"
 #include "plugins/translators/alerts/rules.h"
@@ -113,6 +114,7 @@ class Alerts final : public Translator {
 
   std::string key_of(const Tags &tags);
   void load();
+  void restore_gaps();
   void restore(const Kept &kept, const Window &window);
   void save();
   void read_sample(const Sample &sample, int64_t time_ns);
@@ -127,7 +129,7 @@ class Alerts final : public Translator {
   static std::optional<double> median_of(RuleState &state);
   void apply_event(RuleState &state, Group &group, Event event);
   void check_ends(RuleState &state, const Window &window);
-  static int64_t end_of(const RuleState &state, const Group &group);
+  int64_t end_of(const RuleState &state, const Group &group) const;
   bool has_ended(RuleState &state, Group &group, const Window &window);
   void check_absence(RuleState &state, Group &group, int64_t now_ns);
   bool is_due(const RuleState &state, Group &group, const Window &window);
@@ -144,6 +146,7 @@ class Alerts final : public Translator {
   const bool passes_samples_;
   std::string file_;  // path of the journal; empty: no journal
 
+  Gaps gaps_;
   io::PerName<std::vector<RuleUse>> rules_by_metric_;
   io::IdentityKey key_;
   std::vector<Kept> loaded_;  // entries of the journal; restored and cleared in the first window

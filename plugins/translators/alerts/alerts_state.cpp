@@ -38,7 +38,15 @@ void Alerts::load() {
     host_.log(Level::warning, file_ + ": " + kept.error() + "; alerts that fired before the start are not closed");
 }
 
+void Alerts::restore_gaps() {
+  for (const Kept &kept : loaded_) {
+    if (kept.what == Kept::What::until) gaps_.restore_until(kept.since_ns);
+    if (kept.what == Kept::What::gap) gaps_.restore(kept.since_ns, kept.since_ns + kept.other_ns);
+  }
+}
+
 void Alerts::restore(const Kept &kept, const Window &window) {
+  if (kept.what == Kept::What::until || kept.what == Kept::What::gap) return;
   const auto state = std::find_if(rules_.begin(), rules_.end(), [&](const RuleState &one) { return one.rule.name == kept.rule; });
   if (kept.what == Kept::What::closed) {
     if (kept.since_ns + kept.other_ns > window.time_ns - kRepeatEnded) ended_.push_back(kept);
@@ -66,7 +74,8 @@ void Alerts::restore(const Kept &kept, const Window &window) {
   const int64_t limit = state->rule.is_absence() ? state->rule.absent_ns : state->rule.ended_after_ns;
   // Rules of absence get less time: otherwise an agent that restarts often would never report an absence.
   const int64_t min_grace = state->rule.is_absence() ? kMinGrace / 12 : kMinGrace;
-  const int64_t grace = window.time_ns - limit + std::min(limit, std::max(kGraceWindows * window.interval_ns, min_grace));
+  const int64_t left = std::min(limit, std::max(kGraceWindows * window.interval_ns, min_grace));
+  const int64_t grace = gaps_.before(window.time_ns, limit - left);
   group.seen_ns = std::max(kept.what == Kept::What::seen ? kept.other_ns : int64_t{0}, grace);
   std::string key = key_of(group.tags);
   const bool is_firing = group.alarm.state == State::firing;
@@ -99,6 +108,9 @@ void Alerts::save() {
   saved_ns_ = host_.monotonic();
   if (file_.empty()) return;
   std::vector<Kept> all = ended_;
+  all.push_back({.what = Kept::What::until, .since_ns = gaps_.until_ns()});
+  for (const auto &[begin_ns, end_ns] : gaps_.all())
+    all.push_back({.what = Kept::What::gap, .since_ns = begin_ns, .other_ns = end_ns - begin_ns});
   for (const RuleState &state : rules_)
     for (const auto &[key, group] : state.groups)
       if (group.alarm.state != State::quiet || state.rule.is_absence()) all.push_back(journal_entry(state, group));

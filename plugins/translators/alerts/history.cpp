@@ -30,17 +30,17 @@ void History::add(const Rule &rule, int64_t time_ns, double value) {
   ++newest.count;
 }
 
-size_t History::recent(const Rule &rule, int64_t time_ns) const {
+size_t History::later_than(int64_t time_ns) const {
   size_t count = 0;
-  while (count < used_ && slot(count).last_ns > time_ns - rule.over_ns) ++count;
+  while (count < used_ && slot(count).last_ns > time_ns) ++count;
   return count;
 }
 
-std::optional<double> History::number(const Rule &rule, int64_t time_ns) const {
-  const size_t count = recent(rule, time_ns);
+std::optional<double> History::number(const Rule &rule, int64_t time_ns, const Gaps &gaps) const {
+  const size_t count = later_than(gaps.before(time_ns, rule.over_ns));
   if (count == 0) return std::nullopt;
-  if (rule.use == Use::sum) return total(rule, time_ns);
-  const bool is_short = slot(0).last_ns - std::max(first_ns_, slot(count - 1).first_ns) < rule.over_ns / 2;
+  if (rule.use == Use::sum) return total(count);
+  const bool is_short = gaps.collected(std::max(first_ns_, slot(count - 1).first_ns), slot(0).last_ns) < rule.over_ns / 2;
   if (is_short) return std::nullopt;
   if (rule.use == Use::rate) return rate(count);
   if (rule.use == Use::forecast) return forecast(rule, count, time_ns);
@@ -55,9 +55,9 @@ std::optional<double> History::number(const Rule &rule, int64_t time_ns) const {
   return rule.use == Use::max ? max : sum / static_cast<double>(values);
 }
 
-double History::total(const Rule &rule, int64_t time_ns) const {
+double History::total(size_t count) const {
   double sum = 0;
-  for (size_t i = 0; i < recent(rule, time_ns); ++i) sum += slot(i).sum;
+  for (size_t i = 0; i < count; ++i) sum += slot(i).sum;
   return sum;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "plugins/translators/alerts/gaps.h"
 #include "plugins/translators/alerts/rules.h"
 
 namespace atalaya::alerts {
@@ -17,8 +18,8 @@ class History {
 
   // Adds a value; a value that is older than the last one is ignored.
   void add(const Rule &rule, int64_t time_ns, double value);
-  // Returns the number that the rule compares; nothing while the history is shorter than half of `over`.
-  std::optional<double> number(const Rule &rule, int64_t time_ns) const;
+  // Returns the number that the rule compares; nothing while less than half of `over` was collected. `over` is collected time.
+  std::optional<double> number(const Rule &rule, int64_t time_ns, const Gaps &gaps) const;
 
  private:
   struct Slot {
@@ -30,9 +31,9 @@ class History {
   };
 
   const Slot &slot(size_t age) const { return slots_[(next_ + kSlots - 1 - age) % kSlots]; }  // 0: the newest
-  // The number of slots that are not older than `over`.
-  size_t recent(const Rule &rule, int64_t time_ns) const;
-  double total(const Rule &rule, int64_t time_ns) const;
+  // The number of slots that are later than that time.
+  size_t later_than(int64_t time_ns) const;
+  double total(size_t count) const;
   std::optional<double> rate(size_t count) const;
   std::optional<double> forecast(const Rule &rule, size_t count, int64_t time_ns) const;
   std::optional<double> anomaly(size_t count) const;

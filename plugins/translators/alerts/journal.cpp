@@ -46,7 +46,8 @@ bool next_number(std::string_view &line, T &number) {
 bool parse_line(std::string_view line, Kept &kept) {
   std::string_view what;
   int reported = 0;
-  if (!next_word(line, what) || what.size() != 1 || std::string_view("PFCS").find(what[0]) == std::string_view::npos) return false;
+  if (!next_word(line, what) || what.size() != 1 || std::string_view("PFCSUG").find(what[0]) == std::string_view::npos)
+    return false;
   kept.what = static_cast<Kept::What>(what[0]);
   if (!next_number(line, kept.since_ns) || !next_number(line, kept.other_ns) || !next_number(line, kept.value) ||
       !next_number(line, reported) || !next_text(line, kept.rule) || !next_text(line, kept.texts.severity) ||

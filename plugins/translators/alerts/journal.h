@@ -16,10 +16,10 @@ namespace atalaya::alerts {
 using Tags = std::vector<std::pair<std::string, std::string>>;  // sorted by key
 
 struct Kept {
-  enum class What : char { pending = 'P', firing = 'F', closed = 'C', seen = 'S' };
+  enum class What : char { pending = 'P', firing = 'F', closed = 'C', seen = 'S', until = 'U', gap = 'G' };
   What what = What::seen;
-  int64_t since_ns = 0;
-  int64_t other_ns = 0;  // firing: Alarm::calm_ns; closed: length of the alert; seen: time of the last sample
+  int64_t since_ns = 0;  // until: the end of the last window
+  int64_t other_ns = 0;  // firing: Alarm::calm_ns; closed: length of the alert; seen: time of the last sample; gap: its length
   double value = 0;
   bool is_reported = false;  // a span was emitted: the alert was not silenced
   std::string rule;

@@ -83,13 +83,13 @@ Code EnergyTranslator::process(const Window &window, Batch &batch) {
     modelled_to_ns_.reset();
   }
   const auto busy = busy_.take();
-  const auto total = meter_ ? measure(window) : modelled(busy);
+  const auto total = meter_ ? measure(window) : modelled(window, busy);
   if (total && busy) write(window, batch, *total, *busy);
   return Code::ok;
 }
 
-std::optional<EnergyTranslator::Total> EnergyTranslator::modelled(const std::optional<power::Busy> &busy) {
-  const int64_t now_ns = host_.monotonic();
+std::optional<EnergyTranslator::Total> EnergyTranslator::modelled(const Window &window, const std::optional<power::Busy> &busy) {
+  const int64_t now_ns = window.monotonic_ns;
   const auto since_ns = std::exchange(modelled_to_ns_, now_ns);
   if (!busy || !since_ns || *since_ns >= now_ns) return std::nullopt;
   const double seconds = static_cast<double>(now_ns - *since_ns) / 1e9;
@@ -98,7 +98,7 @@ std::optional<EnergyTranslator::Total> EnergyTranslator::modelled(const std::opt
 
 std::optional<EnergyTranslator::Total> EnergyTranslator::measure(const Window &window) {
   meter_->start_polling(window.interval_ns);
-  const auto energy = meter_->take(host_.monotonic());
+  const auto energy = meter_->take(host_.monotonic(), window.monotonic_ns);
   if (!meter_->stopped_zone().empty() && !std::exchange(stopped_logged_, true))
     host_.log(Level::warning,
               "the energy counter of " + meter_->stopped_zone() + " has stopped: no energy of processes until it counts again");

@@ -79,7 +79,7 @@ class EnergyTranslator final : public Translator {
   void find_frequencies(const std::vector<procfs::Cpu> &cpus);
   void follow_cpus();
   std::optional<Total> measure(const Window &window);
-  std::optional<Total> modelled(const std::optional<power::Busy> &busy);
+  std::optional<Total> modelled(const Window &window, const std::optional<power::Busy> &busy);
   void collect_users(const Batch &batch);
   std::optional<double> frequency_of(const Sample &sample);
   void write(const Window &window, Batch &batch, const Total &total, const power::Busy &busy);

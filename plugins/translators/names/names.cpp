@@ -45,6 +45,12 @@ bool same_start(int64_t a, int64_t b) {
   return a == 0 || b == 0 || (a > b ? a - b : b - a) < kTickNs;
 }
 
+// What remains describes the process, whichever program it runs.
+void forget_program(Known &known) {
+  known.process.clear();
+  known.program_tags.clear();
+}
+
 bool has_name(const KnownProcess &process) {
   return process.known != nullptr && !process.known->process.empty();
 }
@@ -60,9 +66,13 @@ bool lists_any(Host host, std::string_view path) {
   return host.child(path, 0).has_value();
 }
 
-std::function<ResolverThread::AnswerOne()> resolver_maker(Host host, const std::shared_ptr<const Rules> &rules) {
-  return [rules, options = Resolver::Options{
-                     .root = host.text("root"), .places = lists_any(host, "tags"), .job_environment = reads_environments(host)}] {
+std::function<ResolverThread::AnswerOne()> resolver_maker(Host host, const std::shared_ptr<const Rules> &rules,
+                                                          const std::shared_ptr<Families> &families) {
+  return [rules, options = Resolver::Options{.root = host.text("root"),
+                                             .places = lists_any(host, "tags"),
+                                             .job_environment = reads_environments(host),
+                                             .capacity = static_cast<size_t>(host.integer("cache")),
+                                             .families = families}] {
     return [resolver = std::make_shared<Resolver>(rules, options)](const Question &question) { return resolver->answer(question); };
   };
 }
@@ -80,9 +90,11 @@ Names::Names(Host host)
       processes_(static_cast<size_t>(host.integer("cache"))),
       cgroups_(static_cast<size_t>(host.integer("cache"))),
       started_(static_cast<size_t>(host.integer("cache"))),
-      thread_(resolver_maker(host, rules_), {.capacity = static_cast<size_t>(host.integer("cache"))}),
+      families_(std::make_shared<Families>(static_cast<size_t>(host.integer("cache")))),
+      thread_(resolver_maker(host, rules_, families_), {.capacity = static_cast<size_t>(host.integer("cache"))}),
       pid_{host.intern("pid")},
       process_{host.intern("process")},
+      parent_{host.intern("parent.pid")},
       cgroup_{host.intern("cgroup")},
       start_{host.intern("proc.start.time")},
       faults_{host.intern("proc.faults.minor")} {
@@ -112,26 +124,31 @@ void Names::start() {
 // Pids of events are those of the host, as in its /proc.
 void Names::watch_starts() {
   if (root_ != "/") return;
-  const core::Status started = exec_watch_.start([this](std::span<const int32_t> processes) { ask_started(processes); });
+  const core::Status started =
+      start_watch_.start(rules_->any_inherited(), [this](std::span<const procfs::StartEvent> events) { ask_started(events); });
   if (!started) host_.log(Level::info, started.error() + "; a program that ends within a window keeps the kernel's name");
 }
 
-// Out of memory: those processes are named at the end of the window. A host may start hundreds of programs per second, of which
-// few have a derived name: only those cost more than the reading of their kernel's name.
-void Names::ask_started(std::span<const int32_t> processes) noexcept {
+// Out of memory: those processes are named at the end of the window.
+void Names::ask_started(std::span<const procfs::StartEvent> events) noexcept {
   try {
     const int64_t now_ns = core::clock_ns(CLOCK_BOOTTIME);
     std::vector<Question> questions;
-    for (const int32_t pid : processes)
-      if (rules_->kind_of(comm_of(pid)) != Rules::Kind::other)
-        questions.push_back({.pid = pid, .requested_ns = now_ns, .has_started = true});
+    for (const procfs::StartEvent &event : events)
+      if (may_have_name_or_tags(event)) questions.push_back({.pid = event.process, .requested_ns = now_ns, .has_started = true});
     thread_.ask(questions);
   } catch (const std::exception &) {
   }
 }
 
+// A host may start hundreds of programs per second, of which few have a derived name or inherit tags: only those cost more than the
+// reading of their kernel's name.
+bool Names::may_have_name_or_tags(const procfs::StartEvent &event) {
+  return families_->has(event) || (event.parent == 0 && rules_->kind_of(comm_of(event.process)) != Rules::Kind::other);
+}
+
 void Names::stop() {
-  exec_watch_.stop();
+  start_watch_.stop();
   thread_.stop();
 }
 
@@ -144,12 +161,15 @@ Code Names::process(const Window &window, Batch &batch) {
   choose_rechecks();
   request_all();
   if (any_new && wait_ns_ > 0) assign_new_ids(batch);
-  if (window_ % kWindowsBetweenSweeps == 0 && window_ > forget_) {
-    processes_.forget(window_ - forget_);
-    cgroups_.forget(window_ - forget_);
-    started_.forget(window_ - forget_);
-  }
+  if (window_ % kWindowsBetweenSweeps == 0 && window_ > forget_) forget_ended();
   return Code::ok;
+}
+
+void Names::forget_ended() {
+  processes_.forget(window_ - forget_);
+  cgroups_.forget(window_ - forget_);
+  started_.forget(window_ - forget_);
+  families_->keep([this](int32_t pid) { return processes_.find(pid) != nullptr || started_.find(pid) != nullptr; });
 }
 
 // A push source emits several batches per window; only the first one starts a window here.
@@ -211,9 +231,10 @@ KnownProcess *Names::process_of(const Answer &answer) {
   KnownProcess *process = processes_.find(question.pid);
   if (process != nullptr)
     return process->name == question.name && same_start(process->start_ns, question.start_ns) ? process : nullptr;
-  // The question was sent only to find a JVM with an unknown name.
-  if (answer.naming.process.empty()) return nullptr;
-  process = add(question.pid, question.name, Rules::Kind::jvm, question.start_ns);
+  // The question was sent only to find a JVM with an unknown name, or inherited tags.
+  if (answer.naming.process.empty() && answer.inherited.empty()) return nullptr;
+  const Rules::Kind kind = answer.naming.process.empty() ? Rules::Kind::other : Rules::Kind::jvm;
+  process = add(question.pid, question.name, kind, question.start_ns);
   if (process != nullptr) process->ask = false;
   return process;
 }
@@ -221,21 +242,28 @@ KnownProcess *Names::process_of(const Answer &answer) {
 void Names::store(KnownProcess &process, Answer &answer) {
   if (process.known == nullptr) process.known = std::make_unique<Known>();
   Known &known = *process.known;
-  if (!answer.same_program) store_program(known, answer.naming);
+  if (!answer.same_program) store_program(known, answer);
   store_places(known.place_tags, answer);
 }
 
-void Names::store_program(Known &known, Naming &naming) const {
-  known.process = std::move(naming.process);
-  known.program_tags.clear();
-  for (Naming::Tag &tag : naming.tags) known.program_tags.push_back({rule_tags_[tag.tag], std::move(tag.value)});
+// Inherited tags last as long as the process: its ancestors may have ended.
+void Names::store_program(Known &known, Answer &answer) const {
+  known.process = std::move(answer.naming.process);
+  known.program_tags = tags_of(answer.naming.tags);
+  if (!answer.inherited.empty()) known.inherited_tags = tags_of(answer.inherited);
+}
+
+std::vector<ExtraTag> Names::tags_of(Tags &tags) const {
+  std::vector<ExtraTag> result;
+  for (Naming::Tag &tag : tags) result.push_back({rule_tags_[tag.tag], std::move(tag.value), tag.inherited});
+  return result;
 }
 
 void Names::apply_to_started(Answer &answer) {
-  if (!answer.found || answer.naming.process.empty()) return;
+  if (!answer.found || (answer.naming.process.empty() && answer.inherited.empty())) return;
   StartedProgram program{
       .name = answer.name, .start_ns = boot_time_ns_ + answer.start_ns, .image = answer.image, .window = window_};
-  store_program(program.known, answer.naming);
+  store_program(program.known, answer);
   store_places(program.known.place_tags, answer);
   started_.put(answer.question.pid, std::move(program));
 }
@@ -275,6 +303,7 @@ const atalaya_field *Names::find_field(const Sample &sample, Position &field) {
 void Names::visit(Batch &batch, Sample &sample) {
   const atalaya_tag *name = find_tag(sample, process_);
   const atalaya_tag *digits = find_tag(sample, pid_);
+  if (digits == nullptr) visit_children(batch, sample);
   if (digits == nullptr && wants_places_) visit_ended(batch, sample);
   if (name == nullptr || digits == nullptr) return;
   const int32_t pid = pid_of(view(digits->value));
@@ -301,10 +330,27 @@ void Names::apply_new_name(Batch &batch, Sample &sample) {
   if (const atalaya_tag *digits = find_tag(sample, pid_)) {
     const KnownProcess *process = processes_.find(pid_of(view(digits->value)));
     if (process != nullptr && process->answered == response_rounds_) rename(batch, sample, process_.id, *process->known);
-  } else if (const atalaya_tag *path = wants_places_ ? find_tag(sample, cgroup_) : nullptr) {
-    const KnownCgroup *cgroup = cgroups_.find(view(path->value));
-    if (cgroup != nullptr && cgroup->answered == response_rounds_) add_tags(batch, sample, cgroup->tags);
+    return;
   }
+  visit_children(batch, sample);
+  const atalaya_tag *path = wants_places_ ? find_tag(sample, cgroup_) : nullptr;
+  const KnownCgroup *cgroup = path != nullptr ? cgroups_.find(view(path->value)) : nullptr;
+  if (cgroup != nullptr) add_tags(batch, sample, cgroup->tags);
+}
+
+// Handles a sample of ended children of one process, such as the workers of a daemon.
+void Names::visit_children(Batch &batch, Sample &sample) {
+  const atalaya_tag *parent = find_tag(sample, parent_);
+  if (parent == nullptr) return;
+  const int32_t pid = pid_of(view(parent->value));
+  const KnownProcess *process = processes_.find(pid);
+  const StartedProgram *program = process == nullptr ? started(pid, 0) : nullptr;
+  const Known *known = process != nullptr ? process->known.get() : program != nullptr ? &program->known : nullptr;
+  if (known == nullptr) return;
+  batch.reserve(sample, sample.tag_count + static_cast<uint32_t>(known->inherited_tags.size() + known->program_tags.size()), 0);
+  for (const ExtraTag &tag : known->inherited_tags) set_tag(batch, sample, tag.key, tag.value);
+  for (const ExtraTag &tag : known->program_tags)
+    if (tag.inherited) set_tag(batch, sample, tag.key, tag.value);
 }
 
 // Handles a sample of ended processes of one cgroup, or of a process whose files could not be read: the cgroup's path still
@@ -329,11 +375,12 @@ void Names::add_tags(Batch &batch, Sample &sample, const std::vector<ExtraTag> &
   for (const ExtraTag &tag : tags) set_tag(batch, sample, tag.key, tag.value);
 }
 
-// The names of most unknown processes match no rule. But a JVM may have any name, so each process that started since the last
-// window is checked once.
+// The names of most unknown processes match no rule. But a JVM may have any name, and any process may inherit tags, so each process
+// that started since the last window is checked once.
 KnownProcess *Names::add_unknown(int32_t pid, std::string_view name, int64_t start_ns) {
   const Rules::Kind kind = rules_->kind_of(name);
-  if (kind != Rules::Kind::other || wants_places_) return add(pid, hash_of(name), kind, start_ns);
+  if (kind != Rules::Kind::other || wants_places_ || started(pid, start_ns) != nullptr)
+    return add(pid, hash_of(name), kind, start_ns);
   if (start_ns != 0 && start_ns >= last_time_ns_ - kStartSlackNs)
     questions_.push_back({.pid = pid, .name = hash_of(name), .start_ns = start_ns, .requested_ns = requested_ns_, .if_java = true});
   return nullptr;
@@ -381,13 +428,21 @@ void Names::check_process(KnownProcess &process, const Sample &sample, std::stri
   }
 }
 
+// Null if the process was not read when it started.
+const StartedProgram *Names::started(int32_t pid, int64_t start_ns) const {
+  const StartedProgram *program = started_.find(pid);
+  if (program == nullptr || (start_ns != 0 && std::abs(start_ns - program->start_ns) > kStartSlackNs)) return nullptr;
+  return program;
+}
+
 // Uses the name from the start of the program: until the answer of this window, and for a process that has ended and gets none.
+// With another name of the kernel's only the tags of its ancestors are certain.
 void Names::use_started(KnownProcess &process) {
-  const StartedProgram *program = started_.find(process.pid);
-  if (program == nullptr || program->name != process.name) return;
-  if (process.start_ns != 0 && std::abs(process.start_ns - program->start_ns) > kStartSlackNs) return;
-  process.image = program->image;
+  const StartedProgram *program = started(process.pid, process.start_ns);
+  if (program == nullptr) return;
+  process.image = program->name == process.name ? program->image : 0;
   process.known = std::make_unique<Known>(program->known);
+  if (program->name != process.name) forget_program(*process.known);
 }
 
 // Handles a new kernel name: the process runs another program, or has changed its name.
@@ -397,10 +452,7 @@ void Names::update_name(KnownProcess &process, std::string_view name) const {
   const Rules::Kind before = std::exchange(process.kind, rules_->kind_of(name));
   process.name = hash;
   if (process.kind == Rules::Kind::other && before == Rules::Kind::other && !has_name(process)) return;
-  if (process.known != nullptr) {
-    process.known->process.clear();
-    process.known->program_tags.clear();
-  }
+  if (process.known != nullptr) forget_program(*process.known);
   process.ask = true;
   process.suspect = false;
   process.next_window = process.tries = 0;
@@ -424,10 +476,11 @@ void Names::set_tag(Batch &batch, Sample &sample, uint32_t key, std::string_view
 }
 
 void Names::rename(Batch &batch, Sample &sample, uint32_t process_key, const Known &known) {
-  const auto more = static_cast<uint32_t>(known.program_tags.size() + known.place_tags.size());
+  const auto more = static_cast<uint32_t>(known.inherited_tags.size() + known.program_tags.size() + known.place_tags.size());
   if (known.process.empty() && more == 0) return;
   batch.reserve(sample, sample.tag_count + more, 0);
   if (!known.process.empty()) set_tag(batch, sample, process_key, known.process);
+  for (const ExtraTag &tag : known.inherited_tags) set_tag(batch, sample, tag.key, tag.value);
   for (const ExtraTag &tag : known.program_tags) set_tag(batch, sample, tag.key, tag.value);
   for (const ExtraTag &tag : known.place_tags) set_tag(batch, sample, tag.key, tag.value);
 }

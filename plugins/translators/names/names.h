@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "plugins/translators/names/names_params.h"
-#include "plugins/translators/names/resolve/exec_watch.h"
 #include "plugins/translators/names/resolve/known_cgroups.h"
 #include "plugins/translators/names/resolve/known_processes.h"
 #include "plugins/translators/names/resolve/resolver_thread.h"
+#include "plugins/translators/names/resolve/start_watch.h"
 #include "plugins/translators/names/resolve/started_programs.h"
 
 namespace atalaya::names {
@@ -44,7 +44,8 @@ class Names final : public Translator {
   static const atalaya_field *find_field(const Sample &sample, Position &field);
 
   void watch_starts();
-  void ask_started(std::span<const int32_t> processes) noexcept;
+  void ask_started(std::span<const procfs::StartEvent> events) noexcept;
+  bool may_have_name_or_tags(const procfs::StartEvent &event);
   void begin(const Window &window);
   void apply_answers();
   void mark_unresponsive(const Question &question);
@@ -52,17 +53,21 @@ class Names final : public Translator {
   void apply_to_started(Answer &answer);
   KnownProcess *process_of(const Answer &answer);
   void store(KnownProcess &process, Answer &answer);
-  void store_program(Known &known, Naming &naming) const;
+  void store_program(Known &known, Answer &answer) const;
+  std::vector<ExtraTag> tags_of(Tags &tags) const;
   void store_places(std::vector<ExtraTag> &tags, Answer &answer) const;
   void apply_to_cgroup(Answer &answer);
 
   void visit(Batch &batch, Sample &sample);
   void visit_ended(Batch &batch, Sample &sample);
+  void visit_children(Batch &batch, Sample &sample);
   void assign_new_ids(Batch &batch);
   void apply_new_name(Batch &batch, Sample &sample);
   KnownProcess *add_unknown(int32_t pid, std::string_view name, int64_t start_ns);
   KnownProcess *add(int32_t pid, uint32_t name, Rules::Kind kind, int64_t start_ns);
+  const StartedProgram *started(int32_t pid, int64_t start_ns) const;
   void use_started(KnownProcess &process);
+  void forget_ended();
   void check_process(KnownProcess &process, const Sample &sample, std::string_view name, int64_t start_ns);
   void update_name(KnownProcess &process, std::string_view name) const;
   bool may_have_changed(const Sample &sample);
@@ -89,9 +94,10 @@ class Names final : public Translator {
   KnownProcesses processes_;
   KnownCgroups cgroups_;
   StartedPrograms started_;
+  std::shared_ptr<Families> families_;
   ResolverThread thread_;
-  ExecWatch exec_watch_;  // asks the thread: stopped before it
-  Position pid_, process_, cgroup_, start_, faults_;
+  StartWatch start_watch_;  // asks the thread: stopped before it
+  Position pid_, process_, parent_, cgroup_, start_, faults_;
 
   uint32_t window_ = 0;
   uint64_t response_rounds_ = 0;  // number of reads of answers

@@ -22,6 +22,7 @@ RuleText read_rule(Host host, const std::string &path) {
           .argument = read_map(host, path + ".argument"),
           .name = name ? std::string(name->text()) : std::string(),
           .tags = read_map(host, path + ".tags"),
+          .inherit = host.texts(path + ".inherit"),
           .interpreter = host.texts(path + ".interpreter"),
           .options = {.code = host.texts(path + ".code"),
                       .script = host.texts(path + ".script"),

@@ -12,6 +12,7 @@ namespace atalaya::names {
 
 inline constexpr Param kPattern[] = {param::string("", "A pattern")};
 inline constexpr Param kOption[] = {param::string("", "An option")};
+inline constexpr Param kTag[] = {param::string("", "A tag")};
 inline constexpr Param kText[] = {param::string("", "A text with values in it")};
 inline constexpr Param kPlaceTag[] = {param::choice(
     "tag", "container|runtime|pod|namespace|project|service|unit|slice|job|job.step|job.user|workload", "An extra tag")};
@@ -24,6 +25,7 @@ inline constexpr Param kRuleMembers[] = {
                "Values for name and tags: { value = \"pattern\" } is the first matching argument of no option"),
     param::string("name", "Name of the process, such as \"executor {value}\"; the rule applies only if all its values exist"),
     param::map("tags", kText, "Tags to add, { tag = \"{value}\" }"),
+    param::list("inherit", kTag, "Those of its tags that all descendants of the process get, unless they have their own"),
     param::list("interpreter", kPattern, "Instead of main: patterns for the name of an interpreter"),
     param::list("code", kOption, "Options of the interpreter that run text instead of a file"),
     param::list("script", kOption, "Options of the interpreter whose value is the script"),
@@ -62,7 +64,7 @@ inline constexpr Need kNamesNeeds[] = {
         "CAP_SYS_PTRACE", "JVMs of other users are named by their command lines, and only if their program is called java", "jvms"),
     need::optional_capability("CAP_DAC_READ_SEARCH", "same effect as missing CAP_SYS_PTRACE", "jvms"),
     need::optional_capability("CAP_DAC_READ_SEARCH", "no names of containers", "containers"),
-    need::optional_capability("CAP_NET_ADMIN", "a program that ends within a window keeps the kernel's name, such as java",
+    need::optional_capability("CAP_NET_ADMIN", "a process that ends within a window keeps the kernel's name, such as java, and inherits no tags",
                               "starts"),
     need::optional_capability("CAP_SYS_PTRACE", "job_environment: no jobs of other users' processes", "job_environment"),
     need::optional_capability("CAP_DAC_READ_SEARCH", "same effect as missing CAP_SYS_PTRACE", "job_environment"),

@@ -85,12 +85,21 @@ core::Status Rules::add_jvm(const RuleText &text) {
   auto name = parse_template(text, text.name);
   if (!name) return core::Error{"name: " + name.error()};
   rule.name = std::move(*name);
+  if (const core::Status added = add_tags(text, rule); !added) return added;
+  jvm_rules_.push_back(std::move(rule));
+  return core::Done{};
+}
+
+core::Status Rules::add_tags(const RuleText &text, JvmRule &rule) {
+  for (const std::string &tag : text.inherit)
+    if (!text.tags.contains(tag)) return core::Error{"inherit: " + core::in_quotes(tag) + " is not in \"tags\" of the rule"};
+  any_inherited_ = any_inherited_ || !text.inherit.empty();
   for (const auto &[tag, value] : text.tags) {
     auto pieces = parse_template(text, value);
     if (!pieces) return core::Error{"tags." + tag + ": " + pieces.error()};
-    rule.tags.emplace_back(tag_number(tag), std::move(*pieces));
+    const bool inherited = std::find(text.inherit.begin(), text.inherit.end(), tag) != text.inherit.end();
+    rule.tags.push_back({tag_number(tag), std::move(*pieces), inherited});
   }
-  jvm_rules_.push_back(std::move(rule));
   return core::Done{};
 }
 
@@ -163,8 +172,9 @@ std::optional<Naming> Rules::apply(const JvmRule &rule, const JavaProgram &progr
   auto name = rule.name.empty() ? std::string(program.short_name()) : fill(rule, rule.name, program);
   if (!name || !proper(*name)) return std::nullopt;
   Naming naming{std::move(*name), {}};
-  for (const auto &[tag, pieces] : rule.tags)
-    if (auto value = fill(rule, pieces, program); value && proper(*value)) naming.tags.push_back({tag, std::move(*value)});
+  for (const RuleTag &tag : rule.tags)
+    if (auto value = fill(rule, tag.value, program); value && proper(*value))
+      naming.tags.push_back({tag.tag, std::move(*value), tag.inherited});
   return naming;
 }
 

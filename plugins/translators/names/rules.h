@@ -26,6 +26,7 @@ struct RuleText {
   std::string name;                             // template of the process name: "{x}" is the value x, "{2}" the second argument,
                                                 // "{x:last}" the part of x after the last '.', "{x:file}" after the last '/'
   std::map<std::string, std::string> tags;      // tag -> template like `name`
+  std::vector<std::string> inherit;             // those of `tags` that the descendants of the process get, too
   std::vector<std::string> interpreter;         // patterns: the program's name
   InterpreterOptions options;
 };
@@ -35,6 +36,7 @@ struct Naming {
   struct Tag {
     uint32_t tag;  // index in Rules::tags
     std::string value;
+    bool inherited = false;  // descendants of the process get it, too
   };
   std::string process;  // empty: the process keeps the kernel's name
   std::vector<Tag> tags;
@@ -52,6 +54,8 @@ class Rules {
   Naming name_script(const Words &command_line) const;
   // The tags that rules add.
   const std::vector<std::string> &tags() const { return tags_; }
+  // Whether descendants of any process get tags.
+  bool any_inherited() const { return any_inherited_; }
 
   // Longer names are rejected: the process keeps the kernel's name.
   static constexpr size_t kMaxNameLength = 255;
@@ -68,12 +72,17 @@ class Rules {
     std::string name;
     io::Matcher pattern;
   };
+  struct RuleTag {
+    uint32_t tag;
+    Template value;
+    bool inherited;
+  };
   struct JvmRule {
     io::MatcherList main, arguments;
     std::map<std::string, std::string> option;
     std::vector<Argument> argument;
     Template name;
-    std::vector<std::pair<uint32_t, Template>> tags;
+    std::vector<RuleTag> tags;
   };
   struct Interpreter {
     io::MatcherList names;
@@ -89,6 +98,7 @@ class Rules {
 
   core::Status add(const RuleText &text);
   core::Status add_jvm(const RuleText &text);
+  core::Status add_tags(const RuleText &text, JvmRule &rule);
   core::Status add_interpreter(const RuleText &text);
   void add_candidate(std::string_view pattern, uint16_t interpreter);
   uint32_t tag_number(const std::string &tag);
@@ -105,6 +115,7 @@ class Rules {
   // The patterns that may match, by the first byte of the name. Each window checks all processes, and this byte excludes most.
   std::array<std::vector<Candidate>, 256> by_first_byte_;
   std::vector<std::string> tags_;
+  bool any_inherited_ = false;
 };
 
 }  // namespace atalaya::names

@@ -27,7 +27,7 @@ METHOD = """
 `./dev bench peers` installs the programs from Debian, takes the figures and writes [the results](benchmarks.md) and this page. `./dev bench peers TABLE...`
 takes some: the name of a table is the first word of its header. A program that does not run on the machine has the reason below its table.
 
-- **In turns.** The programs run one after the other, in several rounds, so that each finds the same machine.
+- **In turns.** The programs run one after the other, in several rounds.
 - **CPU time** is user and system time of the whole process tree, children that ended included. RSS is the sum over its processes.
   Start and first windows are left out, unless the text says otherwise.
 - **Goals** are those of the project. `pass` and `short` are judged by the median. A loss is judged by at least 15 pairs of runs, with its 95 %
@@ -35,7 +35,7 @@ takes some: the name of a table is the first word of its header. A program that 
 - **Growth.** A cost at several numbers is judged by its exponent: e of costs like a + b × number^e, above the smallest number. 1 is a line, 2 a
   square; up to 1.1 counts as linear, because of noise.
 - **Floors** are costs that no program can avoid, such as one pass over all processes that reads only their pids.
-- **Versions** are those of Debian 12: some are years old, and newer ones can be better. Compare only figures of programs that count what you need.
+- **Versions** are those of Debian 12; newer ones can be better.
 - **Other benchmarks**: a hub with OpenTSDB's protocol, `./dev bench receive`; faults of nodes that `bottleneck` finds, `./dev bench cluster`;
   ClickHouse, `./dev bench clickhouse`; the floor of a hub, `./dev bench protocols`.
 - **Not measured**, because Debian 12 does not have them: telegraf, async-profiler, a JMX exporter.

@@ -21,6 +21,7 @@
 #include "plugins/shared/analysis/experiments/experiment_json.h"
 #include "plugins/shared/analysis/experiments/experiment_log.h"
 #include "plugins/shared/store/query/engine.h"
+#include "plugins/shared/store/query/pid_parts.h"
 #include "plugins/shared/store/query/pieces.h"
 
 namespace atalaya::serve {
@@ -247,13 +248,18 @@ Answer Api::lookup(const Request &request) {
   const std::string m = argument_of(request, request.method == "POST" && !request.body.empty() ? "metric" : "m");
   const query::Query wanted = read_lookup(m);
   const size_t maximum = limit_of(argument_of(request, "limit"), 25);
-  const auto found = store().series({wanted.metrics, wanted.tags, {}}, limits_.series);
+  std::vector<store::Series> found;
+  size_t total = 0;
+  query::Budget budget(limits_);
+  query::each_series(wanted, store(), budget, [&](const store::Series &one) {
+    if (total++ < maximum) found.push_back(one);
+  });
   core::JsonWriter json;
   json.object().key("type").text("LOOKUP").key("metric").text(m.substr(0, m.find('{'))).key("limit").count(maximum);
-  json.key("time").integer(0).key("startIndex").integer(0).key("totalResults").count(found.size()).key("results").list();
-  for (size_t i = 0; i < std::min(maximum, found.size()); ++i) {
-    json.object().key("metric").text(found[i].metric).key("tags").members(found[i].tags);
-    command_line::write_info(json, found[i].info.get());
+  json.key("time").integer(0).key("startIndex").integer(0).key("totalResults").count(total).key("results").list();
+  for (const store::Series &one : found) {
+    json.object().key("metric").text(one.metric).key("tags").members(one.tags);
+    command_line::write_info(json, one.info.get());
     json.key("tsuid").text("").end_object();
   }
   return {200, json.end_list().end_object().take()};

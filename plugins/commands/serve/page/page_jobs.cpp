@@ -128,7 +128,7 @@ void write_path(core::JsonWriter &json, const JobData &data, uint32_t job, const
   const auto what_if = jobs::what_if(data, job, length);
   for (const jobs::Prediction &one : what_if ? what_if->predictions : std::vector<jobs::Prediction>())
     json.object().key("change").text(one.change).key("seconds").number(one.seconds).end_object();
-  json.end_list().key("rough").boolean(what_if && what_if->is_rough()).end_object();
+  json.end_list().key("rough").boolean(what_if && what_if->is_rough).end_object();
 }
 
 std::set<uint32_t> tasks_of(const std::optional<jobs::CriticalPath> &path) {

@@ -13,7 +13,7 @@
 #include "plugins/shared/analysis/command_line/render.h"
 #include "plugins/shared/analysis/experiments/experiments.h"
 #include "plugins/shared/store/catalogue.h"
-#include "plugins/shared/store/query/engine.h"
+#include "plugins/shared/store/query/pid_parts.h"
 #include "plugins/shared/store/query/pieces.h"
 
 namespace atalaya::serve {
@@ -112,10 +112,8 @@ std::string page_tags(PageCall &call) {
   wanted.range = call.range();
   TagValues values;
   bool more = false;
-  for (const store::Series &series : query::selected(wanted, call.store, call.budget)) {
-    more = add_tags(series, values) || more;
-    call.budget.work(1);
-  }
+  query::each_series(wanted, call.store, call.budget,
+                     [&](const store::Series &series) { more = add_tags(series, values) || more; });
   core::JsonWriter json;
   json.object().key("tags").object();
   for (const auto &[key, texts] : values) {

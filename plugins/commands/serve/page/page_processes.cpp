@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/text/json_writer.h"
@@ -16,6 +19,7 @@
 #include "plugins/shared/analysis/command_line/render.h"
 #include "plugins/shared/store/lookup.h"
 #include "plugins/shared/store/query/engine.h"
+#include "plugins/shared/store/query/pid_parts.h"
 #include "plugins/shared/store/query/pieces.h"
 
 namespace atalaya::serve {
@@ -64,7 +68,54 @@ void add_value(const query::Answer &answer, size_t column, ProcessTable &table) 
   row.values[column] = row.values[column].value_or(0) + answer.points.front().value;
 }
 
-std::vector<ProcessRow> process_rows(PageCall &call, const query::Range &range) {
+// The first rows in an order, and the sum of the others.
+class FirstRows {
+ public:
+  using IsBefore = std::function<bool(const ProcessRow &, const ProcessRow &)>;
+
+  FirstRows(std::string filter, IsBefore is_before, size_t limit)
+      : filter_(std::move(filter)), is_before_(std::move(is_before)), limit_(limit) {}
+
+  // Adds the complete rows of some processes.
+  void add(ProcessTable table) {
+    for (auto &[id, row] : table) {
+      const auto fits = [&](const std::string &text) { return contains(text, filter_); };
+      if (std::any_of(row.id.begin(), row.id.end(), fits)) rows_.push_back(std::move(row));
+    }
+    if (rows_.size() > 2 * limit_) cut();
+  }
+  void finish() { cut(); }
+
+  const std::vector<ProcessRow> &rows() const { return rows_; }
+  size_t others() const { return others_; }
+  const ProcessValues &other() const { return other_; }
+
+ private:
+  void cut() {
+    std::stable_sort(rows_.begin(), rows_.end(), is_before_);
+    for (size_t row = limit_; row < rows_.size(); ++row) {
+      ++others_;
+      for (size_t i = 0; i < other_.size(); ++i)
+        if (const auto value = rows_[row].values[i]) other_[i] = other_[i].value_or(0) + *value;
+    }
+    rows_.resize(std::min(limit_, rows_.size()));
+  }
+
+  // Whether the text contains the part; the case of ASCII letters is ignored.
+  static bool contains(std::string_view text, std::string_view part) {
+    const auto same = [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); };
+    return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
+  }
+
+  const std::string filter_;
+  const IsBefore is_before_;
+  const size_t limit_;
+  std::vector<ProcessRow> rows_;
+  size_t others_ = 0;
+  ProcessValues other_;
+};
+
+void read_rows(PageCall &call, const query::Range &range, FirstRows &rows) {
   query::Query wanted;
   wanted.tags = page_filters(call.request);
   wanted.range = range;
@@ -75,41 +126,33 @@ std::vector<ProcessRow> process_rows(PageCall &call, const query::Range &range) 
   for (size_t i = 0; i < kProcessColumns.size(); ++i)
     for (const char *metric : kProcessColumns[i].metrics)
       if (metric != nullptr && std::binary_search(known.begin(), known.end(), metric)) columns.emplace(metric, i);
-  if (columns.empty()) return {};
+  if (columns.empty()) return;
   // Reads all metrics in one query: those of a process are in the same rows of the store.
   for (const auto &[metric, column] : columns) wanted.metrics.push_back(query::exact_pattern(metric));
-  ProcessTable table;
-  const auto answers = query::run_query(wanted, call.store, call.budget);
-  for (const query::Answer &answer : answers)
-    if (!answer.points.empty()) add_value(answer, columns.find(answer.metric)->second, table);
-  query::release(answers, call.budget);
-  std::vector<ProcessRow> rows;
-  rows.reserve(table.size());
-  for (auto &[id, row] : table) rows.push_back(std::move(row));
-  return rows;
+  query::read_in_parts(wanted, [&](const query::Query &some, bool) {
+    ProcessTable table;
+    const auto answers = query::run_query(some, call.store, call.budget);
+    for (const query::Answer &answer : answers)
+      if (!answer.points.empty()) add_value(answer, columns.find(answer.metric)->second, table);
+    query::release(answers, call.budget);
+    rows.add(std::move(table));
+  });
+  rows.finish();
 }
 
-// Whether the text contains the part; the case of ASCII letters is ignored.
-bool contains(std::string_view text, std::string_view part) {
-  const auto same = [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); };
-  return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
-}
-
-void sort_rows(std::vector<ProcessRow> &rows, const std::string &by, bool descending) {
+FirstRows::IsBefore order_by(const std::string &by, bool descending) {
   const auto column = std::find_if(kProcessColumns.begin(), kProcessColumns.end(), [&](const auto &one) { return one.name == by; });
   if (column != kProcessColumns.end()) {
     const auto i = static_cast<size_t>(column - kProcessColumns.begin());
     // Unknown values are last in both directions.
-    std::stable_sort(rows.begin(), rows.end(), [&](const ProcessRow &a, const ProcessRow &b) {
+    return [i, descending](const ProcessRow &a, const ProcessRow &b) {
       if (!a.values[i] || !b.values[i]) return a.values[i].has_value() && !b.values[i].has_value();
       return descending ? *a.values[i] > *b.values[i] : *a.values[i] < *b.values[i];
-    });
-    return;
+    };
   }
   const auto key = std::find_if(kProcessKeys.begin(), kProcessKeys.end(), [&](const char *one) { return one == by; });
   const auto i = static_cast<size_t>(key - kProcessKeys.begin());
-  std::stable_sort(rows.begin(), rows.end(),
-                   [&](const ProcessRow &a, const ProcessRow &b) { return descending ? a.id[i] > b.id[i] : a.id[i] < b.id[i]; });
+  return [i, descending](const ProcessRow &a, const ProcessRow &b) { return descending ? a.id[i] > b.id[i] : a.id[i] < b.id[i]; };
 }
 
 std::vector<std::string> sort_words() {
@@ -128,6 +171,12 @@ void write_columns(core::JsonWriter &json) {
       if (metric != nullptr) json.text(metric);
     json.end_list().end_object();
   }
+  json.end_list();
+}
+
+void write_values(core::JsonWriter &json, const ProcessValues &values) {
+  json.key("values").list();
+  for (const std::optional<double> &value : values) json.number(value);
   json.end_list();
 }
 
@@ -158,28 +207,26 @@ void write_identity(core::JsonWriter &json, const std::vector<store::Series> &se
 std::string page_processes(PageCall &call) {
   const query::Range range = call.range();
   const std::string by = page_choice(call.request, "sort", sort_words());
-  const std::string filter = call.request.text("filter"), direction = page_choice(call.request, "desc", {"", "true", "false"});
+  const std::string direction = page_choice(call.request, "desc", {"", "true", "false"});
   const auto limit = static_cast<size_t>(page_count(call.request, "limit", 200, 1, 10'000));
   const bool is_text = std::find(kProcessKeys.begin(), kProcessKeys.end(), by) != kProcessKeys.end();
-  std::vector<ProcessRow> rows = process_rows(call, range);
-  std::erase_if(rows, [&](const ProcessRow &row) {
-    return std::none_of(row.id.begin(), row.id.end(), [&](const std::string &text) { return contains(text, filter); });
-  });
-  sort_rows(rows, by, direction.empty() ? !is_text : direction == "true");
+  FirstRows rows(call.request.text("filter"), order_by(by, direction.empty() ? !is_text : direction == "true"), limit);
+  read_rows(call, range, rows);
 
   core::JsonWriter json;
   json.object().key("from").milliseconds(range.from_ns).key("to").milliseconds(range.to_ns);
   json.key("seconds").number(static_cast<double>(range.to_ns - range.from_ns) / 1e9);
   write_columns(json);
   json.key("rows").list();
-  for (size_t i = 0; i < std::min(limit, rows.size()); ++i) {
+  for (const ProcessRow &row : rows.rows()) {
     json.object();
-    for (size_t key = 0; key < kProcessKeys.size(); ++key) json.key(kProcessKeys[key]).text_or_null(rows[i].id[key]);
-    json.key("values").list();
-    for (const std::optional<double> &value : rows[i].values) json.number(value);
-    json.end_list().key("coverage").number(rows[i].coverage).end_object();
+    for (size_t key = 0; key < kProcessKeys.size(); ++key) json.key(kProcessKeys[key]).text_or_null(row.id[key]);
+    write_values(json, row.values);
+    json.key("coverage").number(row.coverage).end_object();
   }
-  return json.end_list().key("total").count(rows.size()).end_object().take();
+  json.end_list().key("total").count(rows.rows().size() + rows.others()).key("other").object();
+  write_values(json.key("count").count(rows.others()), rows.other());
+  return json.end_object().end_object().take();
 }
 
 std::string page_process(PageCall &call) {

@@ -7,6 +7,7 @@
 #include "plugins/commands/serve/prometheus/prometheus.h"
 #include "plugins/commands/serve/prometheus/promql.h"
 #include "plugins/shared/store/query/engine.h"
+#include "plugins/shared/store/query/pid_parts.h"
 #include "plugins/shared/store/query/pieces.h"
 
 namespace atalaya::serve {
@@ -42,14 +43,6 @@ bool is_plain(const Expression &expression) {
 std::vector<query::Answer> answers_to_selector(const query::Query &wanted, store::Store &store, query::Budget &budget) {
   try {
     return query::run_query(wanted, store, budget);
-  } catch (const query::UnknownMetric &) {
-    return {};
-  }
-}
-
-std::vector<store::Series> selected_by(const query::Query &wanted, store::Store &store, query::Budget &budget) {
-  try {
-    return query::selected(wanted, store, budget);
   } catch (const query::UnknownMetric &) {
     return {};
   }
@@ -136,10 +129,11 @@ std::optional<Api::Texts> Api::matched(const Request &request, const AddTexts &a
   for (const std::string &match : matches) {
     query::Query wanted = read_selector(match, known);
     wanted.range = range;
-    for (const store::Series &one : selected_by(wanted, store(), budget)) add(one, texts);
-    if (texts.size() > limits_.series)
-      throw query::TooMuch("more than " + std::to_string(limits_.series) + " series match" + query::kAskForLess);
-    budget.check_time();
+    query::each_series(wanted, store(), budget, [&](const store::Series &one) {
+      add(one, texts);
+      if (texts.size() > limits_.series)
+        throw query::TooMuch("more than " + std::to_string(limits_.series) + " names match; narrow match[] or the time range");
+    });
   }
   return texts;
 }

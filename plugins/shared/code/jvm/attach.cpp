@@ -132,16 +132,6 @@ bool keeps_files(const core::Descriptor &folder, uint32_t user) {
   return (info.st_mode & S_ISVTX) != 0 || (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-// Creates an empty file as the JVM's user, who then owns it.
-core::Status make_empty(const Target &target, const core::Descriptor &folder, const std::string &name) {
-  static constexpr mode_t kForAll = 0644;
-  const AsUser user(target.status.user, target.status.group);
-  if (!user) return another_users(target);
-  const core::Descriptor file(::openat(folder.get(), name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, kForAll));
-  if (file || errno == EEXIST) return core::Done{};
-  return core::Error{label(target) + ": cannot create " + name + " in its /tmp: " + core::error_text(errno)};
-}
-
 // Checks that the JVM will treat the signal as an attach request.
 core::Status check(const Target &target, const Call &call, const symbols::ProcessRoot &root) {
   const auto support = read_attach_support(target.pid, target.status, root);
@@ -210,22 +200,24 @@ bool is_unreachable(const Target &target) {
   return has_ended(target) || !symbols::ProcessRoot(target.pid);
 }
 
-core::Status reserve_perf_map(const Target &target) {
+core::Result<std::unique_ptr<UserFile>> reserve_perf_map(const Target &target) {
   const std::string name = name_of(target, "perf-") + ".map";
   const symbols::ProcessRoot root(target.pid);
   const core::Descriptor folder = folder_of(target, root);
   if (!folder) return core::Error{label(target) + " has ended, or its /tmp cannot be opened"};
   if (const auto support = read_attach_support(target.pid, target.status, root); support && support->version != 0)
-    if (auto good = check_version(target, kWriteMap, support->version); !good) return good;
+    if (auto good = check_version(target, kWriteMap, support->version); !good) return core::Error{good.error()};
   if (!keeps_files(folder, target.status.user))
     return core::Error{label(target) +
                        " gets no request for a perf map: other users could replace the file in its /tmp; run `chmod +t` " +
                        "on this folder, and let root own it"};
-  if (auto made = make_empty(target, folder, name); !made) return made;
+  auto file = std::make_unique<UserFile>(core::Descriptor(::fcntl(folder.get(), F_DUPFD_CLOEXEC, 0)), name, target);
+  if (!file->created() && file->error() != EEXIST)
+    return core::Error{label(target) + ": cannot create " + name + " in its /tmp: " + core::error_text(file->error())};
   const core::Descriptor found(::openat(folder.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   struct stat info {};
   const bool own = found && ::fstat(found.get(), &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink == 1;
-  if (own && info.st_uid == target.status.user) return core::Done{};
+  if (own && info.st_uid == target.status.user) return file;
   return core::Error{label(target) + " cannot write its perf map: its /tmp/" + name +
                      " is not a regular file of the JVM's user; remove it"};
 }
@@ -248,19 +240,19 @@ core::Result<std::string_view> parse_answer(std::string_view bytes) {
   return core::Error{"it refused: " + std::string(text.substr(0, std::min<size_t>(text.find('\n'), 200)))};
 }
 
-Trigger::Trigger(core::Descriptor folder, const Target &target)
-    : folder_(std::move(folder)), name_(name_of(target, ".attach_pid")), user_(target.status.user), group_(target.status.group) {
+UserFile::UserFile(core::Descriptor folder, std::string name, const Target &target)
+    : folder_(std::move(folder)), name_(std::move(name)), user_(target.status.user), group_(target.status.group) {
   static constexpr mode_t kForAll = 0644;
   const AsUser user(user_, group_);
-  if (!user) return;
   const core::Descriptor file(
-      ::openat(folder_.get(), name_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, kForAll));
-  created_ = static_cast<bool>(file);
+      user ? ::openat(folder_.get(), name_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, kForAll) : -1);
+  error_ = file ? 0 : errno;
 }
 
-Trigger::~Trigger() {
+UserFile::~UserFile() {
+  if (!created()) return;
   const AsUser user(user_, group_);
-  if (created_ && user) ::unlinkat(folder_.get(), name_.c_str(), 0);
+  if (user) ::unlinkat(folder_.get(), name_.c_str(), 0);
 }
 
 core::Result<core::Descriptor> Attachment::make_jvm_listen(const Target &target, const Call &call, const symbols::ProcessRoot &root,
@@ -289,8 +281,9 @@ core::Result<core::Descriptor> Attachment::make_jvm_listen(const Target &target,
 // JVM that listens now would print its threads.
 core::Status Attachment::signal(const Target &target, const core::Descriptor &process, const core::Descriptor &folder,
                                 const core::Descriptor &old) {
-  trigger_.emplace(core::Descriptor(::fcntl(folder.get(), F_DUPFD_CLOEXEC, 0)), target);
-  if (!trigger_->created()) return core::Error{label(target) + ": cannot create a file in its /tmp: " + core::error_text(errno)};
+  trigger_.emplace(core::Descriptor(::fcntl(folder.get(), F_DUPFD_CLOEXEC, 0)), name_of(target, ".attach_pid"), target);
+  if (!trigger_->created())
+    return core::Error{label(target) + ": cannot create a file in its /tmp: " + core::error_text(trigger_->error())};
   if (find_another(target, folder, old)) return core::Done{};
   auto sent = signal_it(target, process);
   signalled_ = static_cast<bool>(sent);

@@ -4,7 +4,9 @@
 // its thread stacks to the application's output instead. So this client signals only JVMs that accept it, and never twice.
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,21 +29,22 @@ bool has_ended(const Target &target);
 // Whether the process has ended, is a zombie, or may not be examined: no advice can help then.
 bool is_unreachable(const Target &target);
 
-// The trigger file, by which the JVM recognises the signal as an attach request. The destructor removes it.
-class Trigger {
+// An empty file in the JVM's /tmp, owned by the JVM's user. The destructor removes it if the constructor created it.
+class UserFile {
  public:
-  // Creates the file in the JVM's /tmp, owned by the JVM's user.
-  Trigger(core::Descriptor folder, const Target &target);
-  Trigger(const Trigger &) = delete;
-  Trigger &operator=(const Trigger &) = delete;
-  ~Trigger();
-  bool created() const { return created_; }
+  UserFile(core::Descriptor folder, std::string name, const Target &target);
+  UserFile(const UserFile &) = delete;
+  UserFile &operator=(const UserFile &) = delete;
+  ~UserFile();
+  bool created() const { return error_ == 0; }
+  int error() const { return error_; }  // errno; EEXIST: it exists
+  void keep() { error_ = EEXIST; }      // the file is removed by another owner
 
  private:
   core::Descriptor folder_;
   std::string name_;
   uint32_t user_, group_;
-  bool created_ = false;
+  int error_ = 0;
 };
 
 // A command to a JVM.
@@ -73,7 +76,7 @@ class Attachment {
                       const core::Descriptor &old);
 
   bool signalled_ = false;
-  std::optional<Trigger> trigger_;
+  std::optional<UserFile> trigger_;  // by which the JVM recognises the signal as an attach request
 };
 
 // The first version with Compiler.perfmap.
@@ -81,7 +84,8 @@ inline constexpr int kPerfMapMinVersion = 17;
 
 // Creates the file of the JVM's perf map, owned by the JVM's user, if it does not exist: otherwise the JVM would follow a file
 // with that name, such as the symbolic link of another user. Returns an error if another user has created it, or could replace it.
-core::Status reserve_perf_map(const Target &target);
+// A file that this call created is removed with the result.
+core::Result<std::unique_ptr<UserFile>> reserve_perf_map(const Target &target);
 
 // Encodes a request; parses an answer, whose first line is a number, 0 on success. Pure.
 std::string request_bytes(std::string_view operation, std::string_view argument);

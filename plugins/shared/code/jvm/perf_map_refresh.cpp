@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -22,17 +23,18 @@ constexpr size_t kMaxKnown = 1024;
 
 void PerfMapRefresh::next_window() {
   spent_ns_ = 0;
-  const bool waiting =
-      std::any_of(known_.begin(), known_.end(), [](const auto &entry) { return entry.second.attachment.is_waiting(); });
-  if (waiting || known_.size() >= kMaxKnown) forget_ended();
+  forget_ended();
 }
 
-// Forgets only ended JVMs: a signalled JVM must not be signalled again.
+// Forgets only ended JVMs: a signalled JVM must not be signalled again. The stacks of a JVM's last window need its map, which is
+// removed a window later.
 void PerfMapRefresh::forget_ended() {
-  std::erase_if(known_, [](const auto &entry) {
-    const auto mark = symbols::read_mark(entry.first.first);
-    return !mark || mark->start_ticks != entry.first.second;
-  });
+  for (auto entry = known_.begin(); entry != known_.end();) {
+    const auto mark = symbols::read_mark(entry->first.first);
+    const bool has_ended = !mark || mark->start_ticks != entry->first.second;
+    const bool had_ended = std::exchange(entry->second.has_ended, has_ended);
+    entry = has_ended && had_ended ? known_.erase(entry) : std::next(entry);
+  }
 }
 
 // Null: too many JVMs.
@@ -55,7 +57,12 @@ bool PerfMapRefresh::can_become_user(const symbols::ProcessStatus &status) {
 }
 
 core::Result<std::string> PerfMapRefresh::request(const Target &target, Known &known) const {
-  if (auto good = reserve_perf_map(target); !good) return core::Error{good.error()};
+  auto map = reserve_perf_map(target);
+  if (!map) return core::Error{map.error()};
+  if (known.map)
+    (*map)->keep();
+  else if ((*map)->created())
+    known.map = std::move(*map);
   return known.attachment.run(target, "Compiler.perfmap", options_.timeout_ns);
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,6 +36,8 @@ class PerfMapRefresh {
  private:
   struct Known {
     Attachment attachment;
+    std::unique_ptr<UserFile> map;  // if this object created it; it is removed after the end of the JVM
+    bool has_ended = false;
     int64_t next_ns = 0, pause_ns = 0;
     std::string last_error;
   };

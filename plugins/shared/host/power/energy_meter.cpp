@@ -42,7 +42,7 @@ bool EnergyMeter::is_too_early() const {
   return false;
 }
 
-std::vector<std::optional<Energy>> EnergyMeter::take(int64_t now_ns) {
+std::vector<std::optional<Energy>> EnergyMeter::take(int64_t now_ns, std::optional<int64_t> window_ns) {
   const std::lock_guard lock(mutex_);
   poll_locked(now_ns);
   std::vector<std::optional<Energy>> taken(states_.size());
@@ -50,13 +50,14 @@ std::vector<std::optional<Energy>> EnergyMeter::take(int64_t now_ns) {
   if (is_too_early()) return taken;
   for (size_t i = 0; i < states_.size(); ++i) {
     State &state = states_[i];
-    const double seconds = state.seconds();
-    const bool is_known = state.is_complete && seconds > 0;
+    const double seconds = static_cast<double>(window_ns.value_or(now_ns) - state.window_ns) / 1e9;
+    const bool is_known = state.is_complete && state.seconds() > 0 && seconds > 0;
     if (is_known && has_stopped(i))
       stopped_zone_ = zones()[i].name;
     else if (is_known)
       taken[i] = Energy{static_cast<double>(state.counts) * zones()[i].joules, seconds};
     state.since_ns = state.last_ns;
+    state.window_ns = window_ns.value_or(now_ns);
     state.counts = 0;
     state.is_complete = state.last.has_value();
   }

@@ -66,8 +66,9 @@ class EnergyMeter {
 
   // The energy of each zone since the last take. It is absent in the first take, after a failed reading or a reset, and for a
   // stopped package or platform. In an interval shorter than kMaxStoppedSeconds, counters may not advance: all zones are then
-  // absent, and the next take includes their energy.
-  std::vector<std::optional<Energy>> take(int64_t now_ns);
+  // absent, and the next take includes their energy. `now_ns` is the time of the reading, `window_ns` that of the window (default:
+  // the same): `seconds` is between windows, so that power times the duration of a sample is its energy.
+  std::vector<std::optional<Energy>> take(int64_t now_ns, std::optional<int64_t> window_ns = std::nullopt);
   // The zone that was stopped in the last take; "" if none was. For the thread that calls take.
   const std::string &stopped_zone() const { return stopped_zone_; }
   // An additional reading between takes.
@@ -85,6 +86,7 @@ class EnergyMeter {
   struct State {
     std::optional<uint64_t> last;
     int64_t last_ns = 0, since_ns = 0;
+    int64_t window_ns = 0;  // of the last take
     uint64_t counts = 0;
     bool is_complete = false;  // every reading since `since_ns` is in `counts`
 

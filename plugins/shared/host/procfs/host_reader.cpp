@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <string>
 
 namespace atalaya::procfs {
 namespace {
@@ -33,8 +34,35 @@ bool is_partition_of(std::string_view name, std::string_view disk) {
   return core::is_digits(rest);
 }
 
+// Path 1 to the NVMe disk nvme0n2 is nvme0c1n2 (drivers/nvme/host/multipath.c); empty: the name is none of a path.
+std::string disk_of_path(std::string_view name) {
+  const size_t controller = name.find('c'), space = name.rfind('n');
+  if (!name.starts_with("nvme") || controller == std::string_view::npos || space < controller || space == std::string_view::npos)
+    return "";
+  const std::string_view subsystem = name.substr(4, controller - 4), number = name.substr(controller + 1, space - controller - 1);
+  if (!core::is_digits(subsystem) || !core::is_digits(number) || !core::is_digits(name.substr(space + 1))) return "";
+  return std::string(name.substr(0, controller)).append(name.substr(space));
+}
+
+bool has_io(const Disk &disk) {
+  return disk.counters.reads.value_or(0) > 0 || disk.counters.writes.value_or(0) > 0;
+}
+
+// Kernels before 6.0 count only at the paths: then the disk is the part.
+void mark_paths(std::vector<Disk> &disks) {
+  for (Disk &path : disks) {
+    const std::string name = disk_of_path(path.name);
+    const auto disk = std::find_if(disks.begin(), disks.end(), [&](const Disk &one) { return !name.empty() && one.name == name; });
+    if (disk == disks.end()) continue;
+    if (has_io(path) && !has_io(*disk))
+      disk->type = DiskType::part;
+    else
+      path.type = DiskType::part;
+  }
+}
+
 DiskType disk_type(std::string_view name, std::string_view last_whole) {
-  if (is_partition_of(name, last_whole)) return DiskType::partition;
+  if (is_partition_of(name, last_whole)) return DiskType::part;
   if (core::is_digits(after(name, "loop"))) return DiskType::loop;
   if (core::is_digits(after(name, "ram")) || core::is_digits(after(name, "zram"))) return DiskType::ram;
   return DiskType::whole;
@@ -108,13 +136,14 @@ void parse_diskstats(std::string_view text, std::vector<Disk> &out) {
     disk.name = next_word(line);
     if (disk.name.empty()) continue;
     disk.type = disk_type(disk.name, last_whole);
-    if (disk.type != DiskType::partition) last_whole = disk.name;
+    if (disk.type != DiskType::part) last_whole = disk.name;
     DiskCounters &c = disk.counters;
     take_counts(line, {&c.reads, &c.reads_merged, &c.sectors_read, &c.read_ms, &c.writes, &c.writes_merged, &c.sectors_written,
                        &c.write_ms, &c.in_progress, &c.busy_ms, &c.queue_ms, &c.discards, &c.discards_merged, &c.sectors_discarded,
                        &c.discard_ms, &c.flushes});
     out.push_back(disk);
   }
+  mark_paths(out);
 }
 
 void parse_net_dev(std::string_view text, std::vector<Interface> &out) {

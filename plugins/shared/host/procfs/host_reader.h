@@ -46,7 +46,8 @@ struct DiskCounters {  // Times in ms.
   Count in_progress, busy_ms, queue_ms;
   Count discards, discards_merged, sectors_discarded, discard_ms, flushes;
 };
-enum class DiskType { whole, partition, loop, ram };
+// part: a partition, or one of the paths to a disk, whose I/O the disk has, too.
+enum class DiskType { whole, part, loop, ram };
 struct Disk {
   std::string_view name;
   DiskType type = DiskType::whole;

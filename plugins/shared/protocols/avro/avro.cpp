@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 
-#include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
 #include "plugins/shared/io/json/json_values.h"
 
 namespace atalaya::protocols {
@@ -131,17 +131,18 @@ class AvroSchema::Builder {
 // Converts one value's bytes to JSON, up to the first error.
 class AvroSchema::Decoder {
  public:
-  Decoder(const std::vector<Node> &nodes, std::string_view bytes, std::string &json) : nodes_(nodes), bytes_(bytes), json_(json) {}
+  Decoder(const std::vector<Node> &nodes, std::string_view bytes, std::string &json)
+      : nodes_(nodes), bytes_(bytes), text_(json), json_(json) {}
 
   Found found() const { return found_; }
   size_t used() const { return at_; }
 
   bool value(size_t number, size_t depth) {
     const Node &node = nodes_[number];
-    if (depth > kMaxDepth || json_.size() > kMaxJson) return wrong();
+    if (depth > kMaxDepth || text_.size() > kMaxJson) return wrong();
     switch (node.type) {
       case Type::null:
-        json_ += "null";
+        json_.null();
         return true;
       case Type::boolean:
         return boolean();
@@ -201,13 +202,13 @@ class AvroSchema::Decoder {
   bool boolean() {
     std::string_view byte;
     if (!take(1, byte)) return false;
-    json_ += byte[0] != 0 ? "true" : "false";
+    json_.boolean(byte[0] != 0);
     return true;
   }
   bool integer() {
     int64_t value = 0;
     if (!number(value)) return false;
-    core::append_integer(json_, value);
+    json_.integer(value);
     return true;
   }
   bool real(size_t size) {
@@ -217,40 +218,44 @@ class AvroSchema::Decoder {
     for (size_t i = 0; i < size; ++i) bits |= static_cast<uint64_t>(static_cast<uint8_t>(raw[i])) << (8 * i);
     const double value =
         size == 8 ? std::bit_cast<double>(bits) : static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits)));
-    if (std::isfinite(value)) {
-      core::append_real(json_, value);
-    } else {
-      json_ += "null";
-    }
+    std::isfinite(value) ? json_.real(value) : json_.null();
     return true;
+  }
+  bool take_text(int64_t size, std::string_view &out) {
+    if (size < 0 || static_cast<uint64_t>(size) > kMaxJson) return wrong();
+    return take(static_cast<size_t>(size), out);
   }
   bool quoted(int64_t size) {
     std::string_view raw;
-    if (size < 0 || static_cast<uint64_t>(size) > kMaxJson) return wrong();
-    if (!take(static_cast<size_t>(size), raw)) return false;
-    core::append_json_string(json_, raw);
+    if (!take_text(size, raw)) return false;
+    json_.text(raw);
     return true;
   }
   bool text() {
     int64_t size = 0;
     return number(size) && quoted(size);
   }
+  bool key() {
+    int64_t size = 0;
+    std::string_view raw;
+    if (!number(size) || !take_text(size, raw)) return false;
+    json_.key(raw);
+    return true;
+  }
   bool enumeration(const Node &node) {
     int64_t index = 0;
     if (!number(index)) return false;
     if (index < 0 || static_cast<uint64_t>(index) >= node.names.size()) return wrong();
-    core::append_json_string(json_, node.names[static_cast<size_t>(index)]);
+    json_.text(node.names[static_cast<size_t>(index)]);
     return true;
   }
   bool record(const Node &node, size_t depth) {
-    json_ += '{';
+    json_.object();
     for (size_t i = 0; i < node.parts.size(); ++i) {
-      if (i > 0) json_ += ',';
-      core::append_json_string(json_, node.names[i]);
-      json_ += ':';
+      json_.key(node.names[i]);
       if (!value(node.parts[i], depth + 1)) return false;
     }
-    json_ += '}';
+    json_.end_object();
     return true;
   }
   bool choice(const Node &node, size_t depth) {
@@ -259,18 +264,15 @@ class AvroSchema::Decoder {
     if (index < 0 || static_cast<uint64_t>(index) >= node.parts.size()) return wrong();
     const size_t branch = node.parts[static_cast<size_t>(index)];
     if (nodes_[branch].type == Type::null) return value(branch, depth + 1);
-    json_ += '{';
-    core::append_json_string(json_, nodes_[branch].name);
-    json_ += ':';
+    json_.object().key(nodes_[branch].name);
     if (!value(branch, depth + 1)) return false;
-    json_ += '}';
+    json_.end_object();
     return true;
   }
   // Blocks of items, until an empty one; a negative count is followed by the block's size.
   bool items(const Node &node, size_t depth) {
     const bool map = node.type == Type::map;
-    json_ += map ? '{' : '[';
-    bool first = true;
+    map ? json_.object() : json_.list();
     for (;;) {
       int64_t count = 0, size = 0;
       if (!number(count)) return false;
@@ -279,22 +281,20 @@ class AvroSchema::Decoder {
       if (count < 0 && !number(size)) return false;
       for (int64_t left = count < 0 ? -count : count; left > 0; --left) {
         if (++item_count_ > kMaxItems) return wrong();
-        if (!first) json_ += ',';
-        first = false;
-        if (map && !text()) return false;
-        if (map) json_ += ':';
+        if (map && !key()) return false;
         const size_t before = at_;
         if (!value(node.parts[0], depth + 1)) return false;
         if (!map && at_ == before) return wrong();  // rejects lists of empty items, which could be huge
       }
     }
-    json_ += map ? '}' : ']';
+    map ? json_.end_object() : json_.end_list();
     return true;
   }
 
   const std::vector<Node> &nodes_;
   std::string_view bytes_;
-  std::string &json_;
+  std::string &text_;
+  core::JsonWriter json_;  // writes text_
   size_t at_ = 0, item_count_ = 0;
   Found found_ = Found::value;
 };

@@ -8,7 +8,7 @@
 #include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
 
-#include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
 #include "plugins/shared/protocols/otlp/otlp_fields.h"
 #include "plugins/shared/protocols/otlp/otlp_json.h"
 #include "plugins/shared/protocols/otlp/otlp_layout.h"
@@ -73,61 +73,52 @@ Pair read_pair(std::string_view message) {
   return read;
 }
 
-bool append_any(std::string &out, std::string_view message, int depth);
+bool write_any(core::JsonWriter &json, std::string_view message, int depth);
 
 // Lists and maps are JSON, as the specification says for formats without them.
-void append_members(std::string &out, std::string_view message, bool is_map, int depth) {
-  out += is_map ? '{' : '[';
-  bool first = true;
-  for (pbf_reader list(message.data(), message.size()); list.next(otlp::any::kMember, pbf_wire_type::length_delimited);
-       first = false) {
-    if (!first) out += ',';
+void write_members(core::JsonWriter &json, std::string_view message, bool is_map, int depth) {
+  is_map ? json.object() : json.list();
+  for (pbf_reader list(message.data(), message.size()); list.next(otlp::any::kMember, pbf_wire_type::length_delimited);) {
     std::string_view value = text_of(list);
     if (is_map) {
       const Pair pair = read_pair(value);
-      core::append_json_string(out, pair.key);
-      out += ':';
+      json.key(pair.key);
       value = pair.value;
     }
-    if (depth >= kMaxDepth || !append_any(out, value, depth + 1)) out += "null";
+    if (depth >= kMaxDepth || !write_any(json, value, depth + 1)) json.null();
   }
-  out += is_map ? '}' : ']';
+  is_map ? json.end_object() : json.end_list();
 }
 
-// Appends a message AnyValue as the value of a tag, or inside of a list (depth > 0) as JSON. False: it has no value.
-bool append_any(std::string &out, std::string_view message, int depth) {
-  const auto append_text = [&](std::string_view text) {
-    if (depth > 0)
-      core::append_json_string(out, text);
-    else
-      out += text;
-  };
+// Writes a message AnyValue as the value of a tag, or inside of a list (depth > 0) as JSON. False: it has no value.
+bool write_any(core::JsonWriter &json, std::string_view message, int depth) {
+  const auto write_text = [&](std::string_view text) { depth > 0 ? json.text(text) : json.raw(text); };
   bool found = false;
   for (pbf_reader value(message.data(), message.size()); !found && value.next();) {
     found = true;
     switch (value.tag_and_type()) {
       case wire(otlp::any::kText, pbf_wire_type::length_delimited):
-        append_text(text_of(value));
+        write_text(text_of(value));
         break;
       case wire(otlp::any::kBoolean, pbf_wire_type::varint):
-        out += value.get_bool() ? "true" : "false";
+        json.boolean(value.get_bool());
         break;
       case wire(otlp::any::kInteger, pbf_wire_type::varint):
-        core::append_integer(out, value.get_int64());
+        json.integer(value.get_int64());
         break;
       case wire(otlp::any::kDouble, pbf_wire_type::fixed64):
-        core::append_number(out, value.get_double());
+        json.number(value.get_double());
         break;
       case wire(otlp::any::kList, pbf_wire_type::length_delimited):
       case wire(otlp::any::kMap, pbf_wire_type::length_delimited): {
         const bool is_map = value.tag() == otlp::any::kMap;
-        append_members(out, text_of(value), is_map, depth);
+        write_members(json, text_of(value), is_map, depth);
         break;
       }
       case wire(otlp::any::kBytes, pbf_wire_type::length_delimited): {
         std::string digits;
         append_base64(digits, text_of(value));
-        append_text(digits);
+        write_text(digits);
         break;
       }
       default:
@@ -163,7 +154,8 @@ struct OtlpReader::Point {
 void OtlpReader::add_attribute(std::string_view message) {
   const Pair pair = read_pair(message);
   std::string text;
-  if (pair.key.empty() || !append_any(text, pair.value, 0) || text.empty()) return;
+  core::JsonWriter json(text);
+  if (pair.key.empty() || !write_any(json, pair.value, 0) || text.empty()) return;
   if (record_.tags.size() >= kMaxPointTags) {
     ++omitted_["attributes beyond 1024"];
     return;
@@ -369,11 +361,12 @@ std::string OtlpReader::response(const Account &account) {
 
 std::string OtlpReader::json_response(const Account &account) {
   if (account.note.empty()) return "{}";
-  std::string out = "{\"partialSuccess\":{";
-  if (account.failed > 0) out += "\"rejectedDataPoints\":\"" + std::to_string(account.failed) + "\",";
-  out += "\"errorMessage\":";
-  core::append_json_string(out, account.note);
-  return out + "}}";
+  std::string out;
+  core::JsonWriter json(out);
+  json.object().key("partialSuccess").object();
+  if (account.failed > 0) json.key("rejectedDataPoints").text(std::to_string(account.failed));
+  json.key("errorMessage").text(account.note).end_object().end_object();
+  return out;
 }
 
 }  // namespace atalaya::protocols

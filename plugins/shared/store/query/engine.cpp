@@ -105,7 +105,7 @@ void select_top(std::vector<Answer> &answers, size_t top, Budget &budget, std::v
 std::vector<store::Series> selected(const Query &query, store::Store &store, size_t maximum) {
   check(query);
   auto series = store.series({query.metrics, query.tags, query.range}, maximum + 1);
-  if (series.size() > maximum) throw TooMuch("more than " + std::to_string(maximum) + " series match" + kAskForFewerSeries);
+  if (series.size() > maximum) throw TooManySeries("more than " + std::to_string(maximum) + " series match" + kAskForFewerSeries);
   if (query.kinds != Kinds::all) leave_kinds(query.kinds, series);
   if (!query.tags_if_any.empty()) leave_if_any(query.tags_if_any, series);
   if (series.empty() && query.kinds == Kinds::all) check_known(query, store);

@@ -30,6 +30,17 @@ bool is_any(std::string_view name, const Prefix (&prefixes)[kCount]) {
   });
 }
 
+// The disk of a partition (sda1, nvme0n1p2) or of one of its paths (nvme0c1n1), by their names; empty: neither.
+std::string whole_disk(std::string_view name) {
+  const size_t end = name.find_last_not_of("0123456789");
+  if (end == std::string_view::npos || end + 1 == name.size()) return "";
+  const std::string_view text = name.substr(0, end + 1);
+  const size_t path = name.starts_with("nvme") && text.ends_with('n') ? text.find('c') : std::string_view::npos;
+  if (path != std::string_view::npos) return std::string(name.substr(0, path)).append(name.substr(end));
+  if (end > 0 && text.ends_with('p') && name[end - 1] >= '0' && name[end - 1] <= '9') return std::string(name.substr(0, end));
+  return std::string(text);
+}
+
 bool is_stacked_disk(std::string_view name) {
   return is_any(name, kStackedDisks);
 }
@@ -53,12 +64,14 @@ bool LayeredDevices::is_stacked(std::string_view name) const {
 }
 
 void LayeredDevices::add(std::string_view host, std::string_view name) {
+  if (kind_ == DeviceKind::disk) disks_.emplace(std::string(host), std::string(name));
   const bool lowest = kind_ == DeviceKind::disk ? is_lowest_disk(name) : is_lowest_interface(name);
   if (lowest) hosts_.emplace(host);
 }
 
 bool LayeredDevices::contains(std::string_view host, std::string_view name) const {
-  return is_stacked(name) && hosts_.contains(host);
+  if (is_stacked(name) && hosts_.contains(host)) return true;
+  return kind_ == DeviceKind::disk && disks_.contains({std::string(host), whole_disk(name)});
 }
 
 }  // namespace atalaya::query

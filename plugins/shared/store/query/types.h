@@ -41,6 +41,12 @@ class TooManyPoints : public TooMuch {
   using TooMuch::TooMuch;
 };
 
+// The same of the number of series: parts of the selection may be within the limit.
+class TooManySeries : public TooMuch {
+ public:
+  using TooMuch::TooMuch;
+};
+
 // The client does not need the answer any more.
 class Cancelled : public std::runtime_error {
  public:

@@ -13,6 +13,7 @@
 #include "plugins/shared/store/lookup.h"
 #include "plugins/shared/store/query/engine.h"
 #include "plugins/shared/store/query/levels.h"
+#include "plugins/shared/store/query/pid_parts.h"
 #include "plugins/shared/store/query/windows/collected.h"
 #include "plugins/shared/store/query/windows/hold.h"
 
@@ -31,16 +32,19 @@ struct UsageGroup {
   std::map<const store::CollectedTime *, double> hosts;  // the sum of each
 };
 
+using UsageGroups = std::map<std::pair<std::string, Tags>, UsageGroup>;
+
+// Adds the points of some series to groups.
 class Integrals : public store::PointVisitor {
  public:
   Integrals(const std::vector<store::Series> &series, const std::vector<std::string> &group_by, const Range &range,
-            const store::Collection &collection, Budget &budget, const store::MetricInfo *undeclared)
+            const store::Collection &collection, Budget &budget, const store::MetricInfo *undeclared, UsageGroups &groups)
       : range_(range), budget_(budget), holds_(series.size()), last_(series.size(), 0), last_values_(series.size(), 0) {
     for (const store::Series &one : series) {
       Tags tags;
       for (const std::string &key : group_by)
         if (const auto found = one.tags.find(key); found != one.tags.end()) tags.insert(*found);
-      UsageGroup &group = groups_[{one.metric, tags}];
+      UsageGroup &group = groups[{one.metric, tags}];
       group.usage.tags = tags;
       group.usage.metric = one.metric;
       const store::MetricInfo *info = one.kind() == store::Kind::unknown ? undeclared : one.info.get();
@@ -67,22 +71,6 @@ class Integrals : public store::PointVisitor {
     const bool is_amount = kind == store::Kind::delta;
     if (is_amount && plain.durations_ns.front() <= 0) return points(series, plain);
     for_each_held(summary, plain, is_amount, [&](const ValueWindow &held) { add(series, held); });
-  }
-
-  std::vector<Usage> result() {
-    std::vector<Usage> usages;
-    for (auto &[key, group] : groups_) {
-      if (group.levels.empty()) continue;
-      budget_.release(group.levels.size());
-      Usage &usage = group.usage;
-      set_average(group);
-      usage.amount = usage.sum;
-      usage.sum *= group.per_second;
-      usage.min = group.levels.min();
-      usage.max = group.levels.max();
-      usages.push_back(std::move(usage));
-    }
-    return usages;
   }
 
  private:
@@ -120,19 +108,6 @@ class Integrals : public store::PointVisitor {
     of_series_[series]->usage.sum += sum;
     host_sums_[series]->second += sum;
   }
-  // Windows of the group were collected, whatever is known of the others.
-  void set_average(UsageGroup &group) const {
-    std::vector<const store::CollectedTime *> hosts;
-    const bool is_one = group.hosts.size() == 1;
-    for (const auto &[collected, sum] : group.hosts) {
-      if (sum == 0 && !is_one && collected->length_in(range_.from_ns, range_.to_ns) == 0) continue;
-      hosts.push_back(collected);
-      const int64_t windows_ns = is_one || collected->time_intervals().empty() ? group.usage.covered.length_ns() : 0;
-      const int64_t length_ns = std::max(collected->length_in(range_.from_ns, range_.to_ns), windows_ns);
-      if (length_ns > 0) group.usage.average += sum / (static_cast<double>(length_ns) / 1e9);
-    }
-    group.usage.coverage = collected_part(hosts, range_);
-  }
   void cover(UsageGroup &group, const ValueWindow &held) const {
     group.usage.covered.add(std::max(core::start_of(held.time_ns, held.duration_ns), range_.from_ns),
                             std::min(held.time_ns, range_.to_ns));
@@ -157,13 +132,44 @@ class Integrals : public store::PointVisitor {
 
   const Range range_;
   Budget &budget_;
-  std::map<std::pair<std::string, Tags>, UsageGroup> groups_;
   std::vector<UsageGroup *> of_series_;
   std::vector<std::pair<const store::CollectedTime *const, double> *> host_sums_;  // of each series
   std::vector<ValueWindows> holds_;
   std::vector<int64_t> last_;  // of totals: the point before
   std::vector<double> last_values_;
 };
+
+// Windows of the group were collected, whatever is known of the others.
+void set_average(const Range &range, UsageGroup &group) {
+  std::vector<const store::CollectedTime *> hosts;
+  const bool is_one = group.hosts.size() == 1;
+  for (const auto &[collected, sum] : group.hosts) {
+    const int64_t collected_ns = collected->length_in(range.from_ns, range.to_ns);
+    if (sum == 0 && !is_one && collected_ns == 0) continue;
+    hosts.push_back(collected);
+    const int64_t windows_ns = is_one || collected->time_intervals().empty() ? group.usage.covered.length_ns() : 0;
+    const int64_t length_ns = std::max(collected_ns, windows_ns);
+    if (length_ns > 0) group.usage.average += sum / (static_cast<double>(length_ns) / 1e9);
+  }
+  group.usage.coverage = collected_part(hosts, range);
+}
+
+// Moves the usages of complete groups.
+void take_usages(const Range &range, UsageGroups &groups, std::vector<Usage> &usages, Budget &budget) {
+  for (auto &[key, group] : groups) {
+    if (group.levels.empty()) continue;
+    budget.release(group.levels.size());
+    budget.reserve(kPointsAUsage);
+    Usage &usage = group.usage;
+    set_average(range, group);
+    usage.amount = usage.sum;
+    usage.sum *= group.per_second;
+    usage.min = group.levels.min();
+    usage.max = group.levels.max();
+    usages.push_back(std::move(usage));
+  }
+  groups.clear();
+}
 
 // The series by group, some groups in each part: memory does not grow with the number of groups.
 std::vector<std::vector<store::Series>> parts_of(std::vector<store::Series> series, const std::vector<std::string> &group_by) {
@@ -212,16 +218,18 @@ std::vector<Usage> usage_of(const std::vector<std::string> &metrics, const std::
   query.metrics = metrics;
   query.tags = tags;
   query.range = wider;
-  std::vector<store::Series> all = selected(query, store, budget);
   const store::Collection collection(store.collected(range));
+  const bool by_pid = std::find(group_by.begin(), group_by.end(), "pid") != group_by.end();
+  UsageGroups groups;
   std::vector<Usage> usages;
-  for (const std::vector<store::Series> &series : parts_of(std::move(all), group_by)) {
-    Integrals integrals(series, group_by, range, collection, budget, undeclared);
-    store.scan(series, wider, integrals);
-    std::vector<Usage> some = integrals.result();
-    budget.reserve(kPointsAUsage * some.size());
-    std::move(some.begin(), some.end(), std::back_inserter(usages));
-  }
+  read_in_parts(query, [&](const Query &some, bool is_part) {
+    for (const std::vector<store::Series> &series : parts_of(selected(some, store, budget), group_by)) {
+      Integrals integrals(series, group_by, range, collection, budget, undeclared, groups);
+      store.scan(series, wider, integrals);
+      if (by_pid || !is_part) take_usages(range, groups, usages, budget);
+    }
+  });
+  take_usages(range, groups, usages, budget);
   budget.release(kPointsAUsage * usages.size());
   std::stable_sort(usages.begin(), usages.end(), [](const Usage &a, const Usage &b) {
     return std::tuple(std::string_view(a.metric), -a.sum) < std::tuple(std::string_view(b.metric), -b.sum);

@@ -17,14 +17,21 @@ constexpr double kNanosecondsPerSecond = 1e9;
 // Short-lived ones are summed by name, because a host may start hundreds of scripts per second.
 constexpr std::array<std::string_view, 14> kInterpreters = {"java", "jsvc", "python", "node", "ruby",   "perl",   "php",
                                                             "sh",   "bash", "dash",   "R",    "dotnet", "erlang", "beam.smp"};
-constexpr uint64_t kMinSingleNs = 500'000'000;  // CPU time
-constexpr size_t kMaxSingles = 256;             // per window
+constexpr std::array<std::string_view, 3> kShells = {"sh", "bash", "dash"};
+constexpr size_t kMaxSingles = 256;  // per window
 
 // The name without a version: python3.11 is python.
-bool is_interpreter(std::string_view name) {
+template <size_t Size>
+bool lists(const std::array<std::string_view, Size> &programs, std::string_view name) {
   const size_t end = name.find_last_not_of("0123456789.-");
   const std::string_view program = name.substr(0, end == std::string_view::npos ? 0 : end + 1);
-  return std::find(kInterpreters.begin(), kInterpreters.end(), program) != kInterpreters.end();
+  return std::find(programs.begin(), programs.end(), program) != programs.end();
+}
+
+// Processes that fork workers: the translator `names` finds the tags of the workers by the pid of the parent. Shells have children
+// of all kinds, and are many.
+bool forks_workers(std::string_view name) {
+  return lists(kInterpreters, name) && !lists(kShells, name);
 }
 
 uint64_t ticks_per_second() {
@@ -49,6 +56,7 @@ ExitCollector::ExitCollector(Host host, ExitOptions options)
       options_(std::move(options)),
       process_id_(host.intern("process")),
       parent_id_(host.intern("parent")),
+      parent_pid_id_(host.intern("parent.pid")),
       cgroup_id_(host.intern("cgroup")),
       exits_id_(host.intern(view(kExitsMetric.name))),
       lost_id_(host.intern(view(kLostExitsMetric.name))),
@@ -99,7 +107,7 @@ void ExitCollector::add(const ExitReading &exit, ProcessModel &model) {
 
 bool ExitCollector::is_single(const ExitReading &exit, const Counters &used) const {
   const uint64_t cpu_ns = known(used, procfs::Counter::user_ns) + known(used, procfs::Counter::kernel_ns);
-  return options_.exited && cpu_ns >= kMinSingleNs && is_interpreter(exit.last.name.text());
+  return options_.exited && cpu_ns >= kMinSeparateNs && lists(kInterpreters, exit.last.name.text());
 }
 
 // Two samples with one pid would be one series, and the last one would win.
@@ -152,6 +160,7 @@ void ExitCollector::add_group(const ExitReading &exit, const Counters &used) {
   if (!options_.exited) return;
   ExitReading shown = exit;
   shown.cgroup = cgroups_.same(exit.cgroup);
+  if (!forks_workers(exit.parent.text())) shown.parent_pid = 0;
   exits_.add(shown, used);
 }
 
@@ -192,6 +201,7 @@ void ExitCollector::add_cgroup(const Single &ended, Sample &sample, Batch &batch
 void ExitCollector::emit_group(const ExitGroup &group, Batch &batch) {
   Sample &sample = add_sample(group.other ? "other" : group.name.text(), batch);
   if (!group.parent.text().empty()) batch.tag(sample, parent_id_, group.parent.text());
+  if (group.parent_pid != 0) batch.tag(sample, parent_pid_id_, std::to_string(group.parent_pid));
   if (const std::string_view path = cgroups_.path(group.cgroup); !path.empty()) batch.tag(sample, cgroup_id_, path);
   add_fields(group.used, group.exits, sample, batch);
 }
@@ -216,7 +226,7 @@ void ExitCollector::emit_remainder(const Remainder &remainder, Batch &batch) {
 }
 
 Sample &ExitCollector::add_sample(std::string_view process, Batch &batch) {
-  Sample &sample = batch.add(ATALAYA_METRICS, 3, procfs::kCounters + 1);
+  Sample &sample = batch.add(ATALAYA_METRICS, 4, procfs::kCounters + 1);
   batch.tag(sample, process_id_, process);
   return sample;
 }

@@ -73,7 +73,7 @@ class ExitCollector {
 
   Host host_;
   ExitOptions options_;
-  uint32_t process_id_, parent_id_, cgroup_id_, exits_id_, lost_id_;
+  uint32_t process_id_, parent_id_, parent_pid_id_, cgroup_id_, exits_id_, lost_id_;
   std::array<uint32_t, procfs::kCounters> rate_ids_{};
 
   core::Descriptor folder_;  // the folder proc below the root

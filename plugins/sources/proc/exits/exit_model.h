@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums the usage of processes that ended in a window by name, parent and cgroup: on a busy host hundreds end every second.
+// Sums the usage of processes that ended in a window by name, parent and cgroup: on a busy host hundreds end every second. Children
+// of one process that together used half a second of CPU time can have a sum of their own.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +12,13 @@
 
 namespace atalaya::proc {
 
+// CPU time from which ended processes have a separate series.
+constexpr uint64_t kMinSeparateNs = 500'000'000;
+
 // The ended processes of one name, parent and cgroup.
 struct ExitGroup {
   procfs::Name name, parent;
+  int32_t parent_pid = 0;  // 0: of several parents
   uint64_t cgroup = 0;
   bool other = false;  // the sum of all groups beyond the maximum; it has no name, parent and cgroup
   uint64_t exits = 0;
@@ -29,7 +34,8 @@ class ExitModel {
   explicit ExitModel(size_t max_groups);
 
   void begin();
-  // Adds an ended process. `used`: its usage since the last reading (ProcessModel::usage_since_last_reading).
+  // Adds an ended process. `used`: its usage since the last reading (ProcessModel::usage_since_last_reading). The children of a
+  // process with a `parent_pid` are a separate group if they used enough.
   void add(const ExitReading &exit, const Counters &used);
   // Ends the window and returns its groups in descending order of CPU time, the group `other` last; ties are broken by identity.
   // The result is valid until begin.
@@ -37,6 +43,7 @@ class ExitModel {
 
  private:
   ExitGroup &group_of(const ExitReading &exit);
+  void merge_small_families();
   void keep_largest();
   void index_groups();
 

@@ -11,6 +11,7 @@ namespace atalaya::proc {
 struct ExitReading {
   procfs::ProcessReading last;  // no gauges; start_ns 0: unknown
   procfs::Name parent;          // name of the parent at the end of the process; empty: unknown
+  int32_t parent_pid = 0;       // at the same time; 0: unknown
   uint64_t cgroup = 0;          // id; 0: unknown
 };
 

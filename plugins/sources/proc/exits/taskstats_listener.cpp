@@ -269,6 +269,7 @@ void TaskstatsListener::add_names(const NameOf &name_of) {
   std::sort(by_pid_.begin(), by_pid_.end());
   for (Ended &ended : ended_) {
     ended.reading.parent = name_of(ended.parent);
+    ended.reading.parent_pid = ended.parent;
     if (ended.reading.parent.text().empty()) ended.reading.parent = name_of_ended(ended.parent);
     if (ended.reading.parent.text().empty()) {
       if (living.first != ended.parent) living = {ended.parent, name_of_living(ended.parent)};

@@ -127,7 +127,7 @@ void HostCollector::collect_disks(Batch &batch) {
 
 bool HostCollector::wanted(procfs::DiskType type) const {
   switch (type) {
-    case procfs::DiskType::partition:
+    case procfs::DiskType::part:
       return options_.partitions;
     case procfs::DiskType::loop:
       return options_.loop_disks;

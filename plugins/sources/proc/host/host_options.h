@@ -32,7 +32,7 @@ inline constexpr auto kHostParams = std::to_array<Param>({
     param::choice("usage", "atalaya|reference",
                   "Formulas of sys.cpu.usage and sys.mem.usage; reference counts iowait and page cache as used")
         .defaults("atalaya"),
-    param::boolean("partitions", "Also emit a sample per partition").defaults("false"),
+    param::boolean("partitions", "Also emit a sample per partition, and per path to an NVMe disk").defaults("false"),
     param::boolean("loop_disks", "Also emit a sample per loop device").defaults("false"),
     param::boolean("ram_disks", "Also emit a sample per ram and zram disk").defaults("false"),
     param::boolean("loopback", "Also emit a sample of the interface lo").defaults("true"),

@@ -86,6 +86,7 @@ ExitReading reading_of(const proc_exit &end) {
   // With several threads, the waiting time of ended threads is lost.
   if ((end.flags & PROC_SOLO) == 0) reading.last.counters.forget(procfs::Counter::delay_ns);
   reading.parent = name_of(end.parent);
+  reading.parent_pid = static_cast<int32_t>(end.parent_pid);
   reading.cgroup = end.cgroup;
   return reading;
 }
@@ -100,6 +101,7 @@ ExitReading reading_of(const proc_key &key, const proc_leaving &end) {
     reading.last.exec_ns = end.counts.exec_ns;
   }
   reading.parent = name_of(end.parent);
+  reading.parent_pid = static_cast<int32_t>(end.parent_pid);
   reading.cgroup = end.cgroup;
   return reading;
 }

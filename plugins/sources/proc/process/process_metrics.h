@@ -14,8 +14,8 @@ namespace atalaya::proc {
 inline constexpr MetricTag kProcessTags[] = {metric::identity("host"), metric::identity("pid"),    metric::identity("process"),
                                              metric::extra("user"),    metric::extra("parent"),    metric::extra("cgroup"),
                                              metric::extra("unit"),    metric::extra("container"), metric::extra("command")};
-inline constexpr MetricTag kExitTags[] = {metric::identity("host"), metric::extra("pid"), metric::identity("process"),
-                                          metric::identity("parent"), metric::identity("cgroup")};
+inline constexpr MetricTag kExitTags[] = {metric::identity("host"),   metric::extra("pid"),       metric::identity("process"),
+                                          metric::identity("parent"), metric::identity("cgroup"), metric::identity("parent.pid")};
 inline constexpr MetricTag kLostExitTags[] = {metric::identity("host"), metric::identity("process")};
 
 // A metric whose value is the increase of the counter per second, times `scale`.

@@ -15,6 +15,7 @@ namespace atalaya::names {
 struct ExtraTag {
   uint32_t key;
   std::string value;
+  bool inherited = false;  // children have it, too
 };
 
 struct KnownCgroup {

@@ -17,7 +17,7 @@ namespace atalaya::names {
 // Derived name and tags of a process. `process` is empty if the process keeps the kernel's name.
 struct Known {
   std::string process;
-  std::vector<ExtraTag> program_tags, place_tags;
+  std::vector<ExtraTag> inherited_tags, program_tags, place_tags;  // of equal keys the last one counts
 };
 
 struct KnownProcess {

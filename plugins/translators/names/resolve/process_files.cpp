@@ -45,7 +45,7 @@ core::Descriptor open_folder(int at, const char *name, int flags) {
 std::optional<ProcessStat> parse_stat(std::string_view text) {
   const auto fields = procfs::ProcessStat::parse(text);
   if (!fields || !fields->has(22)) return std::nullopt;
-  ProcessStat stat{.name = fields->name(), .start_ticks = (*fields)[22]};
+  ProcessStat stat{.name = fields->name(), .parent = static_cast<int32_t>((*fields)[4]), .start_ticks = (*fields)[22]};
   if ((*fields)[28] == 0) return stat;
   for (const unsigned field : {26U, 28U, 48U, 49U, 50U, 51U}) stat.image = stat.image * 0x100000001b3 + (*fields)[field];
   return stat;

@@ -15,6 +15,7 @@ namespace atalaya::names {
 // Parsed values of /proc/PID/stat.
 struct ProcessStat {
   std::string_view name;     // points into the text
+  int32_t parent = 0;        // its pid
   uint64_t start_ticks = 0;  // start time in ticks since boot
   // Hash of the addresses of program, arguments and environment: it changes with exec. 0 when the kernel hides them.
   uint64_t image = 0;

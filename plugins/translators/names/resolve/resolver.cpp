@@ -27,6 +27,10 @@ bool runs_java(ProcessFiles &files) {
   return base_name(files.executable()) == "java";
 }
 
+Relative relative(int32_t pid, const ProcessStat &stat) {
+  return {.pid = pid, .parent = stat.parent, .start_ticks = stat.start_ticks, .image = stat.image, .name = hash_of(stat.name)};
+}
+
 Words read_words(ProcessFiles &files) {
   const std::string_view text = files.read("cmdline");
   return words_of(text, text.size() == ProcessFiles::kBuffer);
@@ -39,6 +43,7 @@ Resolver::Resolver(std::shared_ptr<const Rules> rules, Options options)
       options_(std::move(options)),
       proc_(open_proc(options_.root)),
       tick_ns_(tick_ns()),
+      lineage_(ancestors(), options_.capacity),
       containers_({.root = options_.root}, [this](std::string_view text) { remark_ = text; }),
       buffer_(new std::array<char, ProcessFiles::kBuffer>) {}  // not zeroed, so that unused memory is never mapped
 
@@ -50,22 +55,51 @@ Answer Resolver::answer(const Question &question) {
     return answer;
   }
   ProcessFiles files(proc_.get(), question.pid, *buffer_);
-  if (question.if_java && !runs_java(files)) return answer;
   const auto stat = parse_stat(files.read("stat"));
   const int64_t start_ns = stat ? static_cast<int64_t>(stat->start_ticks) * tick_ns_ : 0;
   if (!stat || start_ns > question.requested_ns) return answer;
   if (question.image != 0 && stat->image == 0) return answer;  // the process is exiting and has no command line any more
-  answer.found = true;
   answer.image = stat->image;
   answer.start_ns = start_ns;
-  answer.name = question.name;
+  answer.name = question.has_started ? hash_of(stat->name) : question.name;
   answer.same_program = question.image != 0 && question.image == stat->image;
-  if (!answer.same_program) name_program(files, std::string(stat->name), answer);
+  if (!answer.same_program) name_process(files, *stat, answer);
+  answer.found = !question.if_java || !answer.naming.process.empty() || !answer.inherited.empty();
+  if (!answer.found) return answer;
   if (options_.places) find_places(cgroup::parse_cgroup(files.read("cgroup")), answer);
   // YARN's default executor makes no cgroups; it starts containers in folders of their own.
   if (options_.places && answer.places[kJob].empty()) answer.places[kJob] = cgroup::yarn_application_of(files.working_directory());
   if (options_.job_environment && answer.places[kJob].empty()) find_job(files, answer);
   return answer;
+}
+
+// Finds the name, and the tags that a process has from its ancestors.
+void Resolver::name_process(ProcessFiles &files, const ProcessStat &stat, Answer &answer) {
+  const std::string name(stat.name);
+  const Relative process = relative(answer.question.pid, stat);
+  Lineage::Inherited inherited;
+  if (rules_->any_inherited()) inherited = lineage_.of(process);
+  name_program(files, name, answer);
+  if (!rules_->any_inherited()) return;
+  if (lineage_.learn(process, {answer.naming.tags, answer.settled})) options_.families->add(process.pid);
+  answer.inherited = std::move(inherited.tags);
+  answer.settled = answer.settled && inherited.settled;
+}
+
+Lineage::Reader Resolver::ancestors() {
+  return {.find = [this](int32_t pid) -> std::optional<Relative> {
+            ProcessFiles files(proc_.get(), pid, *buffer_);
+            const auto stat = parse_stat(files.read("stat"));
+            return stat ? std::optional(relative(pid, *stat)) : std::nullopt;
+          },
+          .program = [this](int32_t pid) -> Lineage::Program {
+            ProcessFiles files(proc_.get(), pid, *buffer_);
+            const auto stat = parse_stat(files.read("stat"));
+            if (!stat) return {.tags = {}, .settled = false};
+            Answer answer;
+            name_program(files, std::string(stat->name), answer);
+            return {std::move(answer.naming.tags), answer.settled};
+          }};
 }
 
 void Resolver::name_program(ProcessFiles &files, std::string_view name, Answer &answer) {

@@ -14,6 +14,8 @@
 
 #include "core/base/files.h"
 #include "plugins/shared/host/containers/containers.h"
+#include "plugins/translators/names/resolve/families.h"
+#include "plugins/translators/names/resolve/lineage.h"
 #include "plugins/translators/names/resolve/process_files.h"
 #include "plugins/translators/names/rules.h"
 
@@ -36,8 +38,8 @@ struct Question {
   int64_t requested_ns = 0;  // CLOCK_BOOTTIME; a process with this pid that started later is another one
   uint64_t image = 0;        // ProcessStat::image of the known program; 0: none
   std::string cgroup;        // set instead of the pid: find only the place of this path
-  bool if_java = false;      // name the process only if its program is java
-  bool has_started = false;  // the process has just started this program: `name` and `start_ns` are unknown
+  bool if_java = false;      // name the process only if its program is java; otherwise find only its inherited tags
+  bool has_started = false;  // the process or its program has just started: `name` and `start_ns` are unknown
 };
 
 struct Answer {
@@ -49,6 +51,7 @@ struct Answer {
   uint64_t image = 0;
   int64_t start_ns = 0;  // since boot
   Naming naming;
+  Tags inherited;  // from its ancestors
   Places places;
   std::string remark;  // log line with the reason for missing names; empty: none
 };
@@ -59,6 +62,8 @@ class Resolver {
     std::string root = "/";
     bool places = false;           // also find the places of processes
     bool job_environment = false;  // also find jobs by the environment of processes
+    size_t capacity = 65536;       // maximum number of processes whose inherited tags are known
+    std::shared_ptr<Families> families = std::make_shared<Families>(capacity);
   };
   Resolver(std::shared_ptr<const Rules> rules, Options options);
   Resolver(const Resolver &) = delete;
@@ -67,6 +72,8 @@ class Resolver {
   Answer answer(const Question &question);
 
  private:
+  Lineage::Reader ancestors();
+  void name_process(ProcessFiles &files, const ProcessStat &stat, Answer &answer);
   void name_program(ProcessFiles &files, std::string_view name, Answer &answer);
   void name_jvm(ProcessFiles &files, Answer &answer);
   void find_places(std::string_view cgroup, Answer &answer);
@@ -77,6 +84,7 @@ class Resolver {
   core::Descriptor proc_;
   int64_t tick_ns_;
   std::string remark_;
+  Lineage lineage_;
   containers::ContainerNames containers_;
   std::unique_ptr<std::array<char, ProcessFiles::kBuffer>> buffer_;
 };

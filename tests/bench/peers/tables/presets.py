@@ -192,12 +192,12 @@ TABLES = (Table(
           "`pipelines/profile.lua` with windows of 20 s, and `pipelines/aggressive.lua`, into the embedded store on the disk of the jobs. The "
           f"jobs are {len(JOBS)} map/reduce jobs of {min(JOBS)} to {max(JOBS)} MiB on the small cluster of `tests/cluster`: four JVMs, which run for the "
           "whole time, in control groups and network namespaces without limits, observed by one agent.",
-          "A round begins and ends with a run without an agent; the others are compared with the time between these two. An agent starts just before its "
+          "A round begins and ends with a run without an agent, with whose time the others are compared. An agent starts just before its "
           "run, and also runs for its longest window next to the jobs, whose CPU time counts; all names and stacks are new to it.",
-          "Judged is the time on full cores: the growth of the jobs' own CPU time (interrupts, colder caches), plus the agent's share of all cores. It "
-          "differs less between equal runs than the time by the clock, but has no waits for the agent's disk writes. The time by the clock is that of "
-          "the runs, plus the agent's CPU time beyond that in a run as a share of all cores. The reference's figures are by the clock, its "
-          "highest, as means of 10 runs on a real cluster; it calls monitoring with its default preset negligible."),
+          "Judged is the time on full cores: the growth of the jobs' own CPU time, plus the agent's share of all cores, without waits for the agent's "
+          "disk writes. The time by the clock is that of the runs, plus the agent's CPU time beyond that in a run as a share of all cores. The "
+          "reference's figures are by the clock, its highest, as means of 10 runs on a real cluster; it calls monitoring with its default preset "
+          "negligible."),
     columns=(Column("full", "longer on full cores, % (mean, 95 % interval)", text=average_of_pairs),
              Column("longer", "by the clock, % (mean, 95 % interval)", text=average_of_pairs), Column("later", "of it added, %", detail=True),
              Column("published", "reference, %", 1), Column("core", "CPU of the agent, % of a core", detail=True), Column("cpu", "CPU of a run, s", detail=True),

@@ -136,8 +136,8 @@ STORM = Table(
     name="storm",
     title="A storm of short processes",
     text=("600 processes per second begin, compute for 1.5 ms and end, for 20 s. The figure is the CPU time attributed to processes, as a share "
-          "of the host's. atalaya uses the scheduler's clock, in nanoseconds; the others use ticks, which charge the process that they meet and are "
-          "shown in `/proc/stat`. The remainder that atalaya reports as `unattributed` is not in its share.",),
+          "of the host's. atalaya uses the scheduler's clock, in nanoseconds; the others use ticks, which charge the process that they meet. "
+          "The remainder that atalaya reports as `unattributed` is not in its share.",),
     columns=(Column("scheduled", "of the scheduler's time, %", 1), Column("ticks", "of the ticks, %", 1)),
     rows=ROWS,
     goals=(Goal("99 to 101 % of the scheduler's time attributed", between(OURS, "scheduled", 99, 101, "%", 1)),),

@@ -188,7 +188,7 @@ TEST_CASE("predictions of a job whose schedule is known") {
   REQUIRE(all);
   CHECK_FALSE(all->is_pinned);
   CHECK(all->replayed == doctest::Approx(32));
-  CHECK_FALSE(all->is_rough());
+  CHECK_FALSE(all->is_rough);
   CHECK(predicted(*all, "node c as fast as the others") == doctest::Approx(28));  // 7 rounds of 3 tasks
   CHECK(predicted(*all, "no garbage collection") == doctest::Approx(24));         // three quarters of all
   CHECK(predicted(*all, "one executor more") == doctest::Approx(24));             // 6 + 6 + 6 + 3 tasks

@@ -12,9 +12,11 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <memory>
 #include <string>
 
 #include "plugins/shared/code/jvm/attach.h"
+#include "plugins/shared/code/jvm/perf_map_refresh.h"
 
 namespace atalaya::jvm {
 namespace {
@@ -111,6 +113,31 @@ TEST_CASE("a user that races for the name of a perf map never makes the JVM writ
   MESSAGE(claimed << " maps written, " << refused << " requests refused");
   ::unlink(map.c_str());
   ::unlink(precious.c_str());
+}
+
+TEST_CASE("the perf map of a JVM is removed a window after its end, unless it existed before") {
+  if (!can_be_others()) return;
+  for (const bool existed : {false, true}) {
+    CAPTURE(existed);
+    auto jvm = std::make_unique<Child>(kVictim, 0, ::pause);
+    const Target target = jvm->target();
+    const std::string map = "/tmp/perf-" + std::to_string(target.pid) + ".map";
+    if (existed) {
+      std::ofstream(map) << "map";
+      REQUIRE(::chown(map.c_str(), kVictim, kVictim) == 0);
+    }
+    PerfMapRefresh refresh({}, [](std::string_view) {});
+    refresh.refresh(target.pid, target.mark, target.status);  // it is no JVM, and does not answer
+    refresh.next_window();
+    refresh.next_window();
+    CHECK(::access(map.c_str(), F_OK) == 0);
+    jvm.reset();
+    refresh.next_window();
+    CHECK(::access(map.c_str(), F_OK) == 0);  // for its last stacks
+    refresh.next_window();
+    CHECK((::access(map.c_str(), F_OK) == 0) == existed);
+    ::unlink(map.c_str());
+  }
 }
 
 TEST_CASE("no perf map where other users can replace the file") {

@@ -84,6 +84,10 @@ struct Machines {
     idle[kEnergy] += series("sys.energy.idle", {{"host", host}}, 9);
     total[kDiskWrites] += series("sys.disk.write.mb", {{"host", host}, {"disk", "sda"}}, 60);
     series("sys.disk.write.mb", {{"host", host}, {"disk", "dm-0"}}, 60);  // on sda
+    series("sys.disk.write.mb", {{"host", host}, {"disk", "sda1"}}, 60);
+    total[kDiskWrites] += series("sys.disk.write.mb", {{"host", host}, {"disk", "nvme0n1"}}, 60);
+    for (const char *part : {"nvme0c0n1", "nvme0c1n1", "nvme0n1p1"})
+      series("sys.disk.write.mb", {{"host", host}, {"disk", part}}, 60);
     for (const char *interface : {"eth0", "lo"})
       total[kNetOut] += series("sys.net.out.mb", {{"host", host}, {"interface", interface}}, 900) / 8;
     series("sys.net.out.mb", {{"host", host}, {"interface", "veth12"}}, 900);

@@ -160,9 +160,12 @@ class Bench {
 
   // Output of the component for these lines in one window.
   std::vector<std::string> process(const std::vector<std::string> &in, int64_t second = 0) {
+    return process(in, window_at(second));
+  }
+  std::vector<std::string> process(const std::vector<std::string> &in, const atalaya_window &window) {
     batch.clear();
-    for (const std::string &one : in) add(one, kWindowTime + second * kSecond);
-    run(second);
+    for (const std::string &one : in) add(one, window.time_ns);
+    run(window);
     return lines();
   }
   void run(int64_t second = 0) { run(window_at(second)); }

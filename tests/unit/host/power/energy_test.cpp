@@ -26,6 +26,13 @@ double value(const std::string &line, const std::string &field) {
   return std::stod(line.substr(at + field.size() + 2));
 }
 
+// A window at the time of the clock.
+Lines process(Bench<EnergyTranslator> &bench, const Lines &in) {
+  atalaya_window window = testing::window_at();
+  window.monotonic_ns = bench.surroundings.clock;
+  return bench.process(in, window);
+}
+
 // A server of one package, and the next readings of its counters.
 struct Server {
   explicit Server(std::optional<double> idle_watts = 20) {
@@ -45,7 +52,7 @@ struct Server {
     root.energy("intel-rapl:0", counts);
     root.stat(static_cast<uint64_t>(std::llround(busy)), static_cast<uint64_t>(std::llround(idle)), 4);
     bench->surroundings.clock += seconds * kSecond;
-    return bench->process(in);
+    return process(*bench, in);
   }
   MachineTree root;
   uint64_t counts = 0;
@@ -90,7 +97,7 @@ TEST_CASE("when the CPU that a package was read on is switched off, another one 
   const auto window = [&](uint64_t ticks) {
     root.stat(ticks, ticks, 8);
     bench.surroundings.clock += 5 * kSecond;
-    return bench.process({});
+    return process(bench, {});
   };
   window(1000);
   root.switch_off(2);
@@ -116,7 +123,7 @@ TEST_CASE("a window that is too short for the counter: the next one has its ener
   server.window(0, 0, {});
   server.root.stat(5, 15, 4);
   server.bench->surroundings.clock += kSecond / 20;
-  CHECK(server.bench->process(in) == in);
+  CHECK(process(*server.bench, in) == in);
   const Lines out = server.window(300, 100, in);
   CHECK(value(out[1], "sys.energy.packages") == 300);
   CHECK(value(out[1], "sys.energy.idle") == Approx(20 * 5.05));
@@ -226,7 +233,7 @@ TEST_CASE("without a meter nothing is added, and the reason is reported once") {
   make_vm(vm);
   Bench<EnergyTranslator> bench(testing::table({{"root", root_of(vm)}}));
   for (int i = 0; i < 3; ++i)
-    CHECK(bench.process({"pid=1 process=a | proc.cpu.user=50"}) == Lines{"pid=1 process=a | proc.cpu.user=50"});
+    CHECK(process(bench, {"pid=1 process=a | proc.cpu.user=50"}) == Lines{"pid=1 process=a | proc.cpu.user=50"});
   CHECK(bench.surroundings.logged.find("test: no energy of processes: ") == 0);
   CHECK(bench.surroundings.logged.find("set \"model\" to estimate it\n") == bench.surroundings.logged.size() - 27);
 }
@@ -236,11 +243,11 @@ TEST_CASE("a model where nothing measures: samples of its own, tagged so") {
   make_vm(vm);
   Bench<EnergyTranslator> bench(testing::table(
       {{"root", root_of(vm)}, {"model", testing::table({{"idle", testing::number(40)}, {"full", testing::number(140)}})}}));
-  CHECK(bench.process({"pid=1 process=a | proc.cpu.user=50"}) == Lines{"pid=1 process=a | proc.cpu.user=50"});
+  CHECK(process(bench, {"pid=1 process=a | proc.cpu.user=50"}) == Lines{"pid=1 process=a | proc.cpu.user=50"});
   vm.stat(100, 100);
   bench.surroundings.clock += 2 * kSecond;
   CHECK(
-      bench.process({"host=h pid=1 process=a | proc.cpu.user=75", "host=h pid=2 process=b | proc.cpu.user=25"}) ==
+      process(bench, {"host=h pid=1 process=a | proc.cpu.user=75", "host=h pid=2 process=b | proc.cpu.user=25"}) ==
       Lines{
           "host=h pid=1 process=a | proc.cpu.user=75", "host=h pid=2 process=b | proc.cpu.user=25",
           "host=h pid=1 process=a quality=model | proc.cpu.energy=75", "host=h pid=2 process=b quality=model | proc.cpu.energy=25",

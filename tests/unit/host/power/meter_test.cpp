@@ -42,6 +42,17 @@ TEST_CASE("energy is the difference of two readings") {
   CHECK(energy->watts() == Approx(4));
 }
 
+TEST_CASE("power times the length of the window is the energy, however late the counter was read") {
+  Metered one(zone(1'000'000'000));
+  one.counters->values[0] = 0;
+  one.meter.take(10 * kSecond + kSecond / 3, 10 * kSecond);
+  one.counters->values[0] = 20'000'000;
+  const auto energy = one.meter.take(15 * kSecond + kSecond / 7, 15 * kSecond)[0];
+  REQUIRE(energy);
+  CHECK(energy->joules == Approx(20));
+  CHECK(energy->watts() * 5 == Approx(energy->joules));
+}
+
 TEST_CASE("an unchanged counter of a package or platform is not measured; a part of a package may rest") {
   for (const Domain domain : {Domain::package, Domain::platform, Domain::cores, Domain::graphics, Domain::memory, Domain::core}) {
     CAPTURE(static_cast<int>(domain));

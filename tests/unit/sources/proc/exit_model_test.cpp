@@ -54,6 +54,33 @@ TEST_CASE("exits of one name, parent and cgroup are one group; another parent or
   CHECK(groups[2].cgroup == 2);
 }
 
+TEST_CASE("the children of one process are a group of their own if they used half a second together") {
+  ExitModel model(8);
+  model.begin();
+  const auto add_child = [&](int32_t parent, uint64_t user_ns) {
+    ExitReading exit;
+    exit.last.name = exit.parent = procfs::Name("python3");
+    exit.parent_pid = parent;
+    Counters used;
+    used.set(procfs::Counter::user_ns, user_ns);
+    model.add(exit, used);
+  };
+  for (int i = 0; i < 10; ++i) {
+    add_child(7, kMinSeparateNs / 10);
+    add_child(8, kMinSeparateNs / 10 - 1);
+    add_child(9, kMinSeparateNs / 20);
+  }
+  add_child(0, 1);
+  const auto groups = model.groups();
+  REQUIRE(groups.size() == 2);
+  CHECK(groups[0].parent_pid == 0);
+  CHECK(groups[0].exits == 21);
+  CHECK(groups[0].cpu_ns() == kMinSeparateNs - 10 + kMinSeparateNs / 2 + 1);
+  CHECK(groups[1].parent_pid == 7);
+  CHECK(groups[1].exits == 10);
+  CHECK(groups[1].cpu_ns() == kMinSeparateNs);
+}
+
 TEST_CASE("names differ by every byte, odd ones too") {
   ExitModel model(8);
   model.begin();

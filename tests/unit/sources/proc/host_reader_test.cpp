@@ -17,6 +17,20 @@ TEST_CASE("disks are distinguished from their partitions by the kernel's naming 
   CHECK(types == "wpwwpwwwplrrwpw");
 }
 
+TEST_CASE("the paths to an NVMe disk are its parts, unless only they count") {
+  const auto types_of = [](const char *text) {
+    std::vector<procfs::Disk> disks;
+    parse_diskstats(text, disks);
+    std::string types;
+    for (const procfs::Disk &disk : disks) types += "wplr"[static_cast<size_t>(disk.type)];
+    return types;
+  };
+  CHECK(types_of("259 1 nvme0c0n1 7 0 80\n259 2 nvme0c1n1 3 0 8\n259 0 nvme0n1 10 0 88\n259 3 nvme0n1p1 10 0 88\n") == "ppwp");
+  CHECK(types_of("259 0 nvme0n1 0 0 0\n259 3 nvme0n1p1 0 0 0\n259 1 nvme0c0n1 7 0 80\n259 2 nvme0c1n1 3 0 8\n") == "ppww");
+  CHECK(types_of("259 0 nvme0n1 0 0 0\n259 1 nvme0c0n1 0 0 0\n") == "wp");
+  CHECK(types_of("259 1 nvme0c0n1 1\n259 0 nvme0n2 1\n259 2 nvme0c1n 1\n259 4 nvme0cn1 1\n") == "wwww");
+}
+
 TEST_CASE("names of interfaces end at the last colon") {
   std::vector<procfs::Interface> interfaces;
   parse_net_dev("header | no numbers\n  eth0:1: 5 6\nwlan0:7 8\n", interfaces);

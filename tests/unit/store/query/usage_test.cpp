@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <map>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,7 +46,7 @@ TEST_CASE("CPU per cent over time are core-seconds, memory MiB-hours, a rate an 
 
 TEST_CASE("series of a usage are limited by the points that would take as much memory") {
   MemoryStore store;
-  for (int i = 0; i < 50; ++i) store.add("proc.cpu.user", {{"pid", std::to_string(i)}}, {{1, 2}});
+  for (int i = 0; i < 50; ++i) store.add("proc.cpu.user", {{"thread", std::to_string(i)}}, {{1, 2}});
   const auto sum = [&](size_t series, size_t points, const std::vector<std::string> &group_by = {}) {
     Budget budget({series, points, 60 * kSecond});
     return usage_of({"proc.cpu.user"}, {}, group_by, {kT0, kT0 + kSecond}, store, budget).at(0).average;
@@ -53,8 +55,37 @@ TEST_CASE("series of a usage are limited by the points that would take as much m
   CHECK(sum(2, 50 * 20) == doctest::Approx(100));
   CHECK_THROWS_AS(sum(2, 50 * 20 - 1), TooMuch);
   CHECK_THROWS_AS(sum(49, 50), TooMuch);
-  CHECK(sum(50, 50 * 50, {"pid"}) == doctest::Approx(2));
-  CHECK(sum(2, 50 * 50, {"pid"}) == doctest::Approx(2));  // groups have no limit of their own
+  CHECK(sum(50, 50 * 50, {"thread"}) == doctest::Approx(2));
+  CHECK(sum(2, 50 * 50, {"thread"}) == doctest::Approx(2));  // groups have no limit of their own
+}
+
+TEST_CASE("more series than are in memory at a time have the same sums in parts by pid") {
+  std::mt19937 random(1);
+  const auto below = [&](int limit) { return static_cast<int>(random() % static_cast<unsigned>(limit)); };
+  for (int round = 0; round < 200; ++round) {
+    MemoryStore store;
+    const int count = 200 + below(200);
+    for (int i = 0; i < count; ++i) {
+      Tags tags = {{"host", "h" + std::to_string(below(3))}, {"process", "p" + std::to_string(below(5))}};
+      tags["thread"] = std::to_string(i);
+      if (below(10) > 0) tags["pid"] = std::to_string(below(12) * 97);
+      store.add(below(2) == 0 ? "proc.cpu.user" : "flow.out.bytes", tags, {{1 + below(3), below(9)}, {5, below(9)}});
+    }
+    for (const std::vector<std::string> &by :
+         std::vector<std::vector<std::string>>{{}, {"process"}, {"host", "pid"}, {"pid", "process"}}) {
+      const auto read = [&](size_t series) {
+        std::map<std::pair<std::string, Tags>, std::vector<double>> sums;
+        Budget budget({series, series * 20, 60 * kSecond});
+        for (const Usage &one : usage_of({"*"}, {{"process", {"!p4"}}}, by, {kT0, kT0 + 9 * kSecond}, store, budget))
+          sums[{one.metric, one.tags}] = {one.sum, one.average, one.min, one.max, static_cast<double>(one.covered.length_ns())};
+        return sums;
+      };
+      const auto all = read(1000), in_parts = read(static_cast<size_t>(count / 2));
+      REQUIRE(all.size() == in_parts.size());
+      for (const auto &[key, values] : all)
+        for (size_t i = 0; i < values.size(); ++i) CHECK(in_parts.at(key)[i] == doctest::Approx(values[i]));
+    }
+  }
 }
 
 TEST_CASE("a window counts by its part within the range") {

@@ -62,11 +62,11 @@ template <class Restarts>
 Outcome replayed(const std::vector<double> &values, const core::Value &written, Restarts &&restarts) {
   const TemporaryFolder folder;
   Outcome outcome;
-  auto bench = std::make_unique<Bench<Alerts>>(written, folder.path());
+  auto bench = std::make_unique<AlertsBench>(written, folder.path());
   for (size_t second = 0; second < values.size(); ++second) {
     if (restarts()) {
       bench.reset();
-      bench = std::make_unique<Bench<Alerts>>(written, folder.path());
+      bench = std::make_unique<AlertsBench>(written, folder.path());
     }
     const size_t before = outcome.stored.size();
     put(outcome.stored, step(*bench, static_cast<int64_t>(second), {"a=1 | x=" + std::to_string(values[second])}));
@@ -122,14 +122,14 @@ TEST_CASE("a day with its curve, noise, twelve incidents and a restart every qua
 TEST_CASE("after a crash the journal has the alerts that fire") {
   const TemporaryFolder folder;
   const core::Value written = rules({rule("r", "x", {{"above", number(10)}})});
-  Bench<Alerts> crashed(written, folder.path());
+  AlertsBench crashed(written, folder.path());
   CHECK(step(crashed, 0, {"a=1 | x=11"}) == Lines{"r a=1 0.. v=11"});
   // The next agent starts while the first one did not stop.
-  Bench<Alerts> next(written, folder.path());
+  AlertsBench next(written, folder.path());
   CHECK(step(next, 5, {"a=1 | x=12"}) == Lines{"r a=1 0.. v=12"});
   CHECK(step(next, 6, {"a=1 | x=1"}) == Lines{"r a=1 0..6 v=1"});
   // The end was perhaps not delivered: it is reported once more.
-  Bench<Alerts> third(written, folder.path());
+  AlertsBench third(written, folder.path());
   CHECK(step(third, 9, {"a=1 | x=1"}) == Lines{"r a=1 0..6 v=1"});
   CHECK(step(third, 10, {"a=1 | x=1"}).empty());
 }
@@ -137,17 +137,31 @@ TEST_CASE("after a crash the journal has the alerts that fire") {
 TEST_CASE("a rule that was removed ends its alerts, and a series that did not come back, too") {
   const TemporaryFolder folder;
   {
-    Bench<Alerts> bench(rules({rule("old", "x", {{"above", number(10)}})}), folder.path());
+    AlertsBench bench(rules({rule("old", "x", {{"above", number(10)}})}), folder.path());
     CHECK(step(bench, 0, {"a=1 | x=11"}).size() == 1);
   }
   {
-    Bench<Alerts> bench(rules({rule("new", "x", {{"above", number(10)}, {"gone", text("30s")}})}), folder.path());
+    AlertsBench bench(rules({rule("new", "x", {{"above", number(10)}, {"gone", text("30s")}})}), folder.path());
     CHECK(step(bench, 7, {"a=1 | x=11"}) == Lines{"new a=1 7.. v=11", "old a=1 0..7 v=11"});
   }
-  Bench<Alerts> bench(rules({rule("new", "x", {{"above", number(10)}, {"gone", text("30s")}})}), folder.path());
+  AlertsBench bench(rules({rule("new", "x", {{"above", number(10)}, {"gone", text("30s")}})}), folder.path());
   CHECK(step(bench, 1000, {}) == Lines{"new a=1 7.. v=11", "old a=1 0..7 v=11"});
   CHECK(step(bench, 1029, {}).empty());
   CHECK(step(bench, 1030, {}) == Lines{"new a=1 7..1030 v=11"});
+}
+
+TEST_CASE("no condition lasts while the agent was stopped, over several restarts") {
+  const TemporaryFolder folder;
+  const core::Value written = rules({rule("r", "x", {{"above", number(10)}, {"lasts", text("9s")}})});
+  for (int64_t second = 0; second < 3000; second += 1000) {
+    AlertsBench bench(written, folder.path());
+    CHECK(resume(bench, second, {"a=1 | x=11"}).empty());
+    CHECK(step(bench, second + 2, {"a=1 | x=11"}).empty());
+  }
+  AlertsBench bench(written, folder.path());
+  CHECK(resume(bench, 3000, {"a=1 | x=11"}).empty());
+  CHECK(step(bench, 3002, {"a=1 | x=11"}).empty());
+  CHECK(step(bench, 3003, {"a=1 | x=11"}) == Lines{"r a=1 0.. v=11"});
 }
 
 TEST_CASE("a series is absent while the agent restarts more often than the time of the rule") {
@@ -155,7 +169,7 @@ TEST_CASE("a series is absent while the agent restarts more often than the time 
   const core::Value written = rules({rule("r", "x", {{"absent", text("60s")}, {"by", list({"host"})}})});
   Lines found;
   for (int64_t second = 0; second < 100; second += 10) {
-    Bench<Alerts> bench(written, folder.path());
+    AlertsBench bench(written, folder.path());
     for (int64_t i = 0; i < 10; ++i)
       for (const std::string &line : step(bench, second + i, second == 0 ? Lines{"host=a | x=1"} : Lines{})) found.push_back(line);
   }
@@ -170,10 +184,10 @@ TEST_CASE("an alert ends with the texts with which it began, also if its rule ch
     return rules({rule("r", "x", {{"above", number(10)}, {"summary", text(summary)}})});
   };
   {
-    Bench<Alerts> bench(written("old"), folder.path());
+    AlertsBench bench(written("old"), folder.path());
     CHECK(step(bench, 0, {"a=1 | x=11"}).size() == 1);
   }
-  Bench<Alerts> bench(written("fresh"), folder.path());
+  AlertsBench bench(written("fresh"), folder.path());
   const auto summaries = [&](int64_t second, const char *value) {
     std::string found;
     for (const std::string &line : bench.process({std::string("a=1 | x=") + value}, second))
@@ -188,7 +202,7 @@ TEST_CASE("an alert ends with the texts with which it began, also if its rule ch
 TEST_CASE("a damaged journal is reported, and the agent goes on") {
   const TemporaryFolder folder;
   std::ofstream(folder.path() + "/alerts") << "atalaya alerts 1\nF 1 2\n";
-  Bench<Alerts> bench(rules({rule("r", "x", {{"above", number(10)}})}), folder.path());
+  AlertsBench bench(rules({rule("r", "x", {{"above", number(10)}})}), folder.path());
   CHECK(bench.surroundings.logged.find("/alerts: line 2 is damaged") != std::string::npos);
   CHECK(step(bench, 0, {"a=1 | x=11"}).size() == 1);
 }

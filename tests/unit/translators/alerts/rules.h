@@ -2,6 +2,7 @@
 // Rules as an operator writes them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,8 +29,31 @@ inline core::Value rule(const std::string &name, const std::string &metric, Memb
   return written;
 }
 
+// Collects all the time from its first window, also between the seconds of two calls.
+class AlertsBench : public Bench<Alerts> {
+ public:
+  using Bench<Alerts>::Bench;
+  std::vector<std::string> process(const std::vector<std::string> &in, int64_t second = 0) {
+    atalaya_window window = window_at(second);
+    if (last_) window.duration_ns = (second - *last_) * kSecond;
+    last_ = second;
+    return Bench<Alerts>::process(in, window);
+  }
+  // After time that was not collected: the first window has no length.
+  std::vector<std::string> resume(const std::vector<std::string> &in, int64_t second) {
+    atalaya_window window = window_at(second);
+    window.flags = ATALAYA_WINDOW_BASELINE;
+    window.duration_ns = 0;
+    last_ = second;
+    return Bench<Alerts>::process(in, window);
+  }
+
+ private:
+  std::optional<int64_t> last_;
+};
+
 // An alert in the output: "high host=a 10..30 v=7", or "high host=a 10.. v=7" while it fires; in seconds since the first window.
-inline std::vector<std::string> alerts_of(Bench<Alerts> &bench) {
+inline std::vector<std::string> alerts_of(AlertsBench &bench) {
   std::vector<std::string> found;
   for (uint64_t i = 0; i < bench.batch.count(); ++i) {
     const atalaya_sample &sample = bench.batch.raw().samples[i];
@@ -54,8 +78,12 @@ inline std::vector<std::string> alerts_of(Bench<Alerts> &bench) {
   return found;
 }
 // The alerts in the output of a window with these samples.
-inline std::vector<std::string> step(Bench<Alerts> &bench, int64_t second, const std::vector<std::string> &in) {
+inline std::vector<std::string> step(AlertsBench &bench, int64_t second, const std::vector<std::string> &in) {
   bench.process(in, second);
+  return alerts_of(bench);
+}
+inline std::vector<std::string> resume(AlertsBench &bench, int64_t second, const std::vector<std::string> &in) {
+  bench.resume(in, second);
   return alerts_of(bench);
 }
 

@@ -8,7 +8,7 @@ namespace atalaya::alerts::test {
 namespace {
 
 std::string refusal(const core::Value &written) {
-  std::string refused = Bench<Alerts>(written).refused;
+  std::string refused = AlertsBench(written).refused;
   REQUIRE(refused.starts_with("test: "));  // the label of the stage
   return refused.substr(6);
 }

@@ -27,6 +27,7 @@ class FakeProcesses {
     std::string cgroup = "0::/\n";
     std::string environment = {};
     std::string working_directory = "/";
+    int parent = 1;
   };
 
   FakeProcesses() { std::filesystem::create_directory(root_ / "proc"); }
@@ -48,7 +49,10 @@ class FakeProcesses {
                                   std::to_string(inner) + "\nThreads:\t1\n");
     std::string stat = std::to_string(process.pid) + " (" + process.name + ") S";
     for (int field = 4; field <= 52; ++field)
-      stat += " " + std::to_string(field == 22 ? process.start_ticks : field == 28 ? 1000 + process.image : field);
+      stat += " " + std::to_string(field == 4    ? process.parent
+                                   : field == 22 ? process.start_ticks
+                                   : field == 28 ? 1000 + process.image
+                                                 : field);
     write(folder + "/stat", stat + "\n");
     std::filesystem::remove(folder + "/cwd");
     std::filesystem::create_symlink(process.working_directory, folder + "/cwd");

@@ -254,6 +254,97 @@ TEST_CASE("a process in a container of YARN without a cgroup has its application
         Lines{"process=pyspark.daemon job=application_15_0001", "process=x.py"});
 }
 
+namespace {
+
+// An executor of Spark with Python: java starts the daemon, which forks the workers; a worker starts a shell.
+void put_executor(const Host &host, int pid, const std::string &number) {
+  host.put(
+      {.pid = pid,
+       .name = "java",
+       .words = {"java", "org.apache.spark.executor.CoarseGrainedExecutorBackend", "--executor-id", number, "--app-id", "app-1"}});
+  host.put({.pid = pid + 1, .name = "python3", .words = {"python3", "-m", "pyspark.daemon"}, .start_ticks = 110, .parent = pid});
+  host.put(
+      {.pid = pid + 2, .name = "python3", .words = {"python3", "-m", "pyspark.daemon"}, .start_ticks = 120, .parent = pid + 1});
+  host.put({.pid = pid + 3, .name = "gzip", .words = {"gzip"}, .start_ticks = 130, .parent = pid + 2});
+}
+
+const std::string kOfExecutor = " application=app-1 executor=3 job=app-1";
+
+}  // namespace
+
+TEST_CASE("the descendants of an executor have its application, whichever program they run and in whichever order they come") {
+  for (const std::string parameters : {"", "tags = { \"unit\" }"}) {
+    Host host(parameters);
+    put_executor(host, 20, "3");
+    host.put({.pid = 5, .name = "gzip", .words = {"gzip"}});
+    Lines in = {sample(20, "java"), sample(21, "python3"), sample(22, "python3"), sample(23, "gzip"), sample(5, "gzip")};
+    Lines out = {"process=executor 3" + kOfExecutor, "process=pyspark.daemon" + kOfExecutor, "process=pyspark.daemon" + kOfExecutor,
+                 "process=gzip" + kOfExecutor, "process=gzip"};
+    if (parameters.empty()) {
+      std::reverse(in.begin(), in.end());
+      std::reverse(out.begin(), out.end());
+    }
+    CHECK(host.window(in) == out);
+    CHECK(host.window(in) == out);
+  }
+}
+
+TEST_CASE("ended children of one process have its application, in its first window, too") {
+  Host host("tags = { \"unit\" }");
+  put_executor(host, 20, "3");
+  host.put({.pid = 5, .name = "python3", .words = {"python3", "x.py"}});
+  const std::string ended = "process=python3 parent=python3 cgroup=/a.service ", exits = "| proc.exits=3i";
+  const Lines in = {sample(5, "python3"),
+                    sample(21, "python3"),
+                    ended + "parent.pid=21 " + exits,
+                    ended + "parent.pid=5 " + exits,
+                    ended + "parent.pid=6 " + exits,
+                    ended + exits};
+  const std::string unit = " unit=a.service";
+  const Lines out = {"process=x.py",
+                     "process=pyspark.daemon" + kOfExecutor,
+                     ended + "parent.pid=21" + kOfExecutor + unit,
+                     ended + "parent.pid=5" + unit,
+                     ended + "parent.pid=6" + unit,
+                     ended.substr(0, ended.size() - 1) + unit};
+  CHECK(host.window(in) == out);
+  CHECK(host.window(in) == out);
+}
+
+TEST_CASE("a descendant with tags of its own has those") {
+  Host host;
+  put_executor(host, 20, "3");
+  host.put({.pid = 30,
+            .name = "java",
+            .words = {"java", "org.apache.spark.executor.CoarseGrainedExecutorBackend", "--executor-id", "0", "--app-id", "app-2"},
+            .start_ticks = 140,
+            .parent = 22});
+  host.put({.pid = 31, .name = "sh", .words = {"sh", "x.sh"}, .start_ticks = 150, .parent = 30});
+  const std::string inner = " application=app-2 executor=0 job=app-2";
+  CHECK(host.window({sample(30, "java"), sample(31, "sh")}) == Lines{"process=executor 0" + inner, "process=x.sh" + inner});
+}
+
+TEST_CASE("inherited tags outlive the ancestors and a change of the program") {
+  Host host;
+  put_executor(host, 20, "3");
+  host.window({sample(22, "python3")});
+  for (const int ended : {20, 21}) std::filesystem::remove_all(host.fake.folder(ended));
+  host.put({.pid = 22, .name = "sh", .words = {"sh", "x.sh"}, .image = 2, .start_ticks = 120});
+  host.put({.pid = 24, .name = "gzip", .words = {"gzip"}, .start_ticks = 140, .parent = 22});
+  const Lines in = {sample(22, "sh"), sample(24, "gzip")};
+  CHECK(host.window(in) == Lines{"process=x.sh" + kOfExecutor, "process=gzip" + kOfExecutor});
+  // It ends: its files are gone before its last sample, under another name.
+  std::filesystem::remove_all(host.fake.folder(22));
+  CHECK(host.window({sample(22, "python3")}) == Lines{"process=python3" + kOfExecutor});
+}
+
+TEST_CASE("a later process with the pid of the parent is no ancestor") {
+  Host host;
+  put_executor(host, 20, "3");
+  host.put({.pid = 30, .name = "gzip", .words = {"gzip"}, .start_ticks = 99, .parent = 20});
+  CHECK(host.window({sample(30, "gzip")}) == Lines{"process=gzip"});
+}
+
 TEST_CASE("sources that know the start of a process to a tick mean the same process") {
   Host host("wait = \"0s\"");
   host.put({.pid = 7, .name = "java", .words = {"java", "a.One"}});

@@ -116,6 +116,9 @@ TEST_CASE("rules that cannot work are refused with the fix") {
   RuleText tag = jvm("a.B", "x");
   tag.tags = {{"t", "{y:last}"}};
   CHECK(refusal(tag).find("rule 1: tags.t: unknown value \"y\"") == 0);
+  RuleText inherit = jvm("a.B", "x");
+  inherit.inherit = {"job"};
+  CHECK(refusal(inherit) == "rule 1: inherit: \"job\" is not in \"tags\" of the rule");
 }
 
 }  // namespace atalaya::testing

@@ -83,7 +83,7 @@ function processes(query) {
     values: kColumns.map(([, , , names]) => (process.seed % 23 === 9 ? null : names.reduce((sum, name) => sum + value_of(process, kMetrics.find((metric) => metric.name === name), to), 0))) }));
   const at = Math.max(0, kColumns.findIndex(([name]) => name === one(query, "sort", "")));
   rows.sort((a, b) => (b.values[at] ?? -1) - (a.values[at] ?? -1));
-  return { from, to, seconds: (to - from) / 1000, columns: kColumns.map(([name, label, unit]) => ({ name, label, unit, decimals: 2 })), rows: rows.slice(0, number(query, "limit", 200)), total: rows.length };
+  return { from, to, seconds: (to - from) / 1000, columns: kColumns.map(([name, label, unit]) => ({ name, label, unit, decimals: 2 })), rows: rows.slice(0, number(query, "limit", 200)), total: rows.length, other: { count: 0, values: kColumns.map(() => null) } };
 }
 
 function spans_between(query, kind, names) {

@@ -12,6 +12,7 @@
 #include "core/base/text/text.h"
 #include "plugins/shared/analysis/jobs/reasons/explain.h"
 #include "plugins/shared/analysis/jobs/reasons/remote_reads.h"
+#include "plugins/shared/analysis/jobs/rules/find_rules.h"
 #include "plugins/shared/analysis/jobs/schedule/skew.h"
 
 namespace atalaya::jobs {
@@ -108,19 +109,17 @@ void append(std::vector<Finding> &all, std::vector<Finding> more) {
   std::move(more.begin(), more.end(), std::back_inserter(all));
 }
 
-// Sorts findings: nodes in descending order of loss, then tasks.
-std::vector<Finding> find_all(const Analysis &all, const DetectOptions &options) {
+// Sorts findings by the seconds of the job that they explain; those that explain the same: nodes, then tasks.
+void find_all(Analysis &all, const DetectOptions &options, query::Budget &budget) {
   std::vector<double> seconds;
   for (const JobTotals &job : all.totals) seconds.push_back(job.seconds);
-  std::vector<Finding> found = find_slow(all.data, all.groups, all.ranks, options);
-  append(found, find_failing(all.data, all.groups));
-  append(found, find_skew(all.data, all.groups, seconds));
-  for (Finding &finding : found) {
-    finding.tier = static_cast<int>(finding.kind);
-    finding.weight = finding.lost;
-  }
-  evidence::rank(found);
-  return found;
+  all.findings = find_slow(all.data, all.groups, all.ranks, options);
+  append(all.findings, find_failing(all.data, all.groups));
+  std::stable_sort(all.findings.begin(), all.findings.end(),
+                   [](const Finding &a, const Finding &b) { return std::tuple(a.kind, -a.lost) < std::tuple(b.kind, -b.lost); });
+  all.compared = add_rules(all.findings, all.data, all.groups, seconds, budget);
+  for (Finding &finding : all.findings) finding.weight = std::isnan(finding.seconds) ? 0 : finding.seconds;
+  evidence::rank(all.findings);
 }
 
 }  // namespace
@@ -133,7 +132,7 @@ Analysis analyse(JobData data, const DetectOptions &options, store::Store &store
   all.ranks = rank_phases(all.data, all.groups);
   all.nodes = rank_nodes(all.data, all.groups);
   all.regions = grade_regions(all.data, options.clustering);
-  all.findings = find_all(all, options);
+  find_all(all, options, budget);
   if (all.findings.size() > kMaxExplained) {
     all.notes.push_back(std::to_string(all.findings.size() - kMaxExplained) +
                         " more slow nodes and tasks, with smaller losses, are not listed");

@@ -8,6 +8,7 @@
 
 #include "plugins/shared/analysis/jobs/findings/findings.h"
 #include "plugins/shared/analysis/jobs/model/nodes.h"
+#include "plugins/shared/analysis/jobs/rules/find_rules.h"
 
 namespace atalaya::jobs {
 
@@ -35,6 +36,7 @@ struct Analysis {
   std::vector<Node> nodes;
   std::vector<RegionCost> regions;
   std::vector<Finding> findings;
+  std::vector<ComparedJob> compared;  // jobs that have ended, with the rules
   std::vector<std::string> notes;
   std::vector<Grade> grades;      // grade of each task
   std::vector<double> speeds;     // speed of each task; NaN: unknown, so that the task has no grade

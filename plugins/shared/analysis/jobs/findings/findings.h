@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,8 +14,11 @@
 #include "plugins/shared/analysis/jobs/model/phases.h"
 #include "plugins/shared/analysis/jobs/model/regions.h"
 #include "plugins/shared/analysis/jobs/reasons/correlate.h"
+#include "plugins/shared/analysis/jobs/rules/advice.h"
 
 namespace atalaya::jobs {
+
+struct Rule;
 
 // A phase that is slow on a finding's node.
 struct SlowPhase {
@@ -23,14 +27,17 @@ struct SlowPhase {
 };
 
 struct Finding : evidence::Finding {
-  enum class Kind { node, tasks, region } kind = Kind::node;
-  uint32_t job = 0, stage = 0, phase = 0, host = 0;  // job: index of the job, or kNoJob; phase 0: whole tasks
-  uint32_t region = 0;                               // id of the region's name
-  size_t group = 0;                                  // index of the group of the slow tasks
-  bool is_overtaken = false;                         // the tasks were killed because copies on other nodes were faster
-  std::vector<uint32_t> tasks;                       // the slow tasks
-  double slower = 0, lost = 0;                       // slowdown of the node (NaN if unknown), lost share of the time
-  std::vector<SlowPhase> phases;                     // sorted by loss, the largest first
+  enum class Kind { node, tasks, region, rule } kind = Kind::node;
+  uint32_t job = 0, stage = 0, phase = 0, host = 0;           // job: index of the job, or kNoJob; phase 0: whole tasks
+  uint32_t region = 0;                                        // id of the region's name
+  size_t group = 0;                                           // index of the group of the slow tasks
+  bool is_overtaken = false;                                  // the tasks were killed because copies on other nodes were faster
+  std::vector<uint32_t> tasks;                                // the slow tasks
+  double slower = 0, lost = 0;                                // slowdown of the node (NaN if unknown), lost share of the time
+  double seconds = std::numeric_limits<double>::quiet_NaN();  // by which the job would be shorter at most; NaN: unknown
+  const Rule *rule = nullptr;                                 // of a cause
+  std::vector<Advice> advice;
+  std::vector<SlowPhase> phases;  // sorted by loss, the largest first
   Reason reason = Reason::none;
   std::vector<std::string> evidence;
   std::vector<Check> checks;

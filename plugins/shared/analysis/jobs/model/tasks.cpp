@@ -80,11 +80,13 @@ struct Collector::SpanValues {
       if (field.name == "span.spills") spills = amount_of(field);
       if (field.name == "span.slots") slots = amount_of(field);
       if (field.name == "span.records") records = amount_of(field);
+      if (const CountName *count = count_of(field.name)) counts.set(*count, amount_of(field));
     }
   }
 
   Work work;
   int64_t outcome = kUnknown, gc_ms = kUnknown, spills = kUnknown, records = kUnknown, slots = kUnknown;
+  Counts counts;
 };
 
 std::optional<int64_t> end_of(const store::Span &span) {
@@ -119,6 +121,8 @@ void Collector::add(const store::Span &span) {
   if (span.name == "phase") return add_phase(span);
   if (span.name == "region") return add_region(span);
   if (span.name == "executor") return add_executor(span);
+  if (span.name == "stage") return add_stage(span);
+  if (span.name == "fact") return add_setting(span);
   if (span.name == "error") return add_error(span);
   if (span.name == "job") add_job(span);
 }
@@ -190,6 +194,7 @@ void Collector::add_task(const store::Span &span) {
   task->gc_ms = values.gc_ms;
   task->spills = values.spills;
   task->records = values.records;
+  task->counts = values.counts;
 }
 
 void Collector::add_phase(const store::Span &span) {
@@ -219,9 +224,34 @@ void Collector::add_region(const store::Span &span) {
 
 void Collector::add_executor(const store::Span &span) {
   const TaskIdentity identity(span.tags);
-  const int64_t slots = SpanValues(span).slots;
-  if (identity.job.empty() || identity.executor.empty() || slots <= 0 || slots > kMaxSlots) return;
-  all_.slots[{job(identity.job), all_.names.id_of(identity.executor)}] = static_cast<uint32_t>(slots);
+  const SpanValues values(span);
+  if (identity.job.empty() || identity.executor.empty() || values.slots <= 0 || values.slots > kMaxSlots) return;
+  const auto slots = static_cast<uint32_t>(values.slots);
+  const uint32_t job = this->job(identity.job), executor = all_.names.id_of(identity.executor);
+  all_.slots[{job, executor}] = slots;
+  all_.executors.push_back({job, executor, all_.names.id_of(identity.host), slots, values.work});
+}
+
+void Collector::add_stage(const store::Span &span) {
+  const TaskIdentity identity(span.tags);
+  if (identity.job.empty() || identity.stage.empty()) return;
+  StageSpan &stage = all_.stages[{job(identity.job), all_.names.id_of(identity.stage)}];
+  stage.name = all_.names.id_of(tag_of(span.tags, "name"));
+  stage.work = SpanValues(span).work;
+  for (const store::Field &field : span.fields) {
+    stage.has_python = stage.has_python || is_of_python(field.name);
+    stage.is_sql = stage.is_sql || is_of_query(field.name);
+  }
+}
+
+void Collector::add_setting(const store::Span &span) {
+  settings_[{std::string(tag_of(span.tags, "job")), std::string(tag_of(span.tags, "fact"))}] = tag_of(span.tags, "value");
+}
+
+void Collector::attach_settings() {
+  for (const auto &[place, value] : settings_)
+    if (const auto job = jobs_.find(all_.names.id_of(place.first)); job != jobs_.end())
+      all_.settings[{job->second, place.second}] = value;
 }
 
 // Phases are stored first, because their tasks may come later.
@@ -369,6 +399,7 @@ JobData Collector::take() {
   }
   close();
   sort_errors();
+  attach_settings();
   return std::move(all_);
 }
 

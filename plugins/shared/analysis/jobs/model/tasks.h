@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "core/base/sample/span_end.h"
+#include "plugins/shared/analysis/jobs/model/counts.h"
 #include "plugins/shared/analysis/jobs/model/text_ids.h"
 #include "plugins/shared/store/lookup.h"
 #include "plugins/shared/store/store.h"
 
 namespace atalaya::jobs {
 
-constexpr int64_t kUnknown = -1;  // an unknown number of bytes, or the duration of an open span
 constexpr uint32_t kNoJob = std::numeric_limits<uint32_t>::max(), kNoTask = kNoJob;
 
 int64_t sum_of(int64_t a, int64_t b);  // Returns the sum of two amounts; if one is unknown, the other one.
@@ -51,6 +51,7 @@ struct Task {
   // the bytes of which work.remote is a part: those of the task, or those of the phases that report it
   int64_t remote_of = kUnknown;
   int64_t gc_ms = kUnknown, spills = kUnknown, records = kUnknown;
+  Counts counts;
   const std::string *key = nullptr;
   uint32_t task_begin = 0, attempt_begin = 0;  // positions of the task and the attempt in the key
 
@@ -72,6 +73,21 @@ struct Phase {
 struct Part {
   uint32_t task = 0, phase = 0;
   int64_t begin_ns = 0, end_ns = 0;
+};
+
+// A stage as its framework reports it.
+struct StageSpan {
+  uint32_t name = 0;  // readable, such as the place in the program
+  Work work;
+  bool has_python = false;  // its query called Python functions
+  bool is_sql = false;      // its tasks belong to a query
+};
+
+// A process of a job that runs its tasks.
+struct Executor {
+  uint32_t job = 0;  // index of the job
+  uint32_t executor = 0, host = 0, slots = 0;
+  Work work;
 };
 
 // The reason why a job, a stage, an executor or an attempt broke.
@@ -107,10 +123,13 @@ struct JobData {
   std::vector<Phase> phases;  // sorted by task, then by start
   std::vector<Part> parts;    // sorted by task, phase and start; phases with one span have none
   std::vector<Region> regions;
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> slots;  // numbers of slots that executors report, by job and executor
-  std::vector<JobError> errors;                             // in order of time
-  std::unordered_map<std::string, uint32_t> keys;           // keys of the tasks, which refer to them
-  size_t without_identity = 0;                              // number of spans of tasks and phases that identify no task
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> slots;    // numbers of slots that executors report, by job and executor
+  std::vector<Executor> executors;                            // with reported slots
+  std::map<std::pair<uint32_t, uint32_t>, StageSpan> stages;  // reported ones, by job and stage
+  std::map<std::pair<uint32_t, std::string>, std::string, std::less<>> settings;  // by job and key
+  std::vector<JobError> errors;                                                   // in order of time
+  std::unordered_map<std::string, uint32_t> keys;                                 // keys of the tasks, which refer to them
+  size_t without_identity = 0;         // number of spans of tasks and phases that identify no task
   size_t reruns = 0, without_end = 0;  // numbers of tasks of an earlier run, and of tasks without an end in a job that has ended
 
   std::vector<std::string> idle;   // jobs known only by spans that were open before the range
@@ -149,6 +168,9 @@ class Collector {
   void add_phase(const store::Span &span);
   void add_region(const store::Span &span);
   void add_executor(const store::Span &span);
+  void add_stage(const store::Span &span);
+  void add_setting(const store::Span &span);
+  void attach_settings();
   void add_error(const store::Span &span);
   void sort_errors();
   void remove_earlier_runs();
@@ -162,8 +184,9 @@ class Collector {
 
   JobData all_;
   std::vector<Phase> history_phases_;  // phases from the framework's history, which is less exact than the spans of the tasks
-  std::unordered_map<uint32_t, uint32_t> jobs_;  // index of a job by its text id
-  std::vector<std::string> failed_;              // keys of the tasks of the errors; "" of other errors
+  std::unordered_map<uint32_t, uint32_t> jobs_;                          // index of a job by its text id
+  std::map<std::pair<std::string, std::string>, std::string> settings_;  // by id of the job and key; a job may have no other span
+  std::vector<std::string> failed_;                                      // keys of the tasks of the errors; "" of other errors
   std::string key_;
 };
 

@@ -47,17 +47,21 @@ std::vector<const Entry *> skewed(const Group &group, double usual, size_t stage
   return found;
 }
 
-// The time in seconds by which the stage would have ended earlier if these tasks had the usual bytes.
-double saved_without(const std::vector<const Entry *> &skewed, const Group &group, double usual) {
-  const std::set<const Entry *> of(skewed.begin(), skewed.end());
-  double end = 0, without = 0;
-  for (const Entry &entry : group.entries) {
-    const auto start = static_cast<double>(entry.start_ns), time = static_cast<double>(entry.time_ns);
-    const double part = of.contains(&entry) ? usual / static_cast<double>(entry.bytes) : 1;
-    end = std::max(end, start + time);
-    without = std::max(without, start + time * part);
+// The seconds by which the job would be shorter if these tasks had the usual bytes: their own code takes less time in proportion,
+// but no task takes less than the usual time. Tasks that waited behind them start earlier.
+double saved_without(const RuleJob &job, const std::vector<const Entry *> &skewed, const Group &group, double usual) {
+  std::vector<double> all;
+  for (const Entry &entry : group.entries) all.push_back(static_cast<double>(entry.time_ns));
+  const double usual_time = evidence::median(std::move(all));
+  std::vector<int64_t> times = job.replay().times();
+  for (const Entry *entry : skewed) {
+    const auto time = static_cast<double>(times[entry->task]);
+    const Counts &counts = job.of(entry->task).counts;
+    const double run = counts.has(Count::run_ns) ? std::min(time, static_cast<double>(counts.of(Count::run_ns))) : time;
+    const double with_usual = time - run + run * usual / static_cast<double>(entry->bytes);
+    times[entry->task] = std::llround(std::max(with_usual, std::min(time, usual_time)));
   }
-  return (end - without) / 1e9;
+  return job.replay().saved_with(times);
 }
 
 std::string task_name(const Task &task) {
@@ -71,8 +75,8 @@ void describe(Finding &finding, const JobData &data, const std::vector<const Ent
   finding.summary =
       "skew: " + (entries.size() == 1 ? one + " has " : std::to_string(entries.size()) + " " + stage + "tasks have ") +
       (entries.size() == 1 ? "" : factor(*entries.back()) + " to ") + factor(*entries.front()) +
-      " times the bytes of the stage's median task; with the median bytes, the job would take " + percent_text(finding.lost) +
-      " less time";
+      " times the bytes of the stage's median task; with the median bytes, the job would take " + short_text(finding.seconds) +
+      " s (" + percent_text(finding.lost) + ") less time";
   constexpr size_t kMaxNamed = 5;
   for (size_t i = 0; i < std::min(entries.size(), kMaxNamed); ++i) {
     const Task &task = data.tasks[entries[i]->task];
@@ -182,23 +186,24 @@ class FailingNodes {
 
 }  // namespace
 
-std::vector<Finding> find_skew(const JobData &data, const std::vector<Group> &groups, const std::vector<double> &seconds) {
-  std::map<uint32_t, size_t> stages;  // of jobs
-  for (const Group &group : groups) stages[group.job] += has_bytes(group) ? 1 : 0;
+std::vector<Finding> find_skew(const RuleJob &job, const std::vector<Group> &groups, const std::vector<size_t> &of_job) {
+  const auto stages =
+      static_cast<size_t>(std::count_if(of_job.begin(), of_job.end(), [&](size_t number) { return has_bytes(groups[number]); }));
   std::vector<Finding> found;
-  for (size_t i = 0; i < groups.size(); ++i) {
-    const Group &group = groups[i];
-    if (!has_bytes(group) || seconds[group.job] <= 0) continue;
+  for (const size_t number : of_job) {
+    const Group &group = groups[number];
+    if (!has_bytes(group)) continue;
     const double usual = median_bytes(group);
-    const std::vector<const Entry *> entries = skewed(group, usual, stages[group.job]);
-    const double lost = saved_without(entries, group, usual) / seconds[group.job];
-    if (entries.empty() || lost < kWorthwhile) continue;
-    Finding finding{.kind = Finding::Kind::tasks, .job = group.job, .stage = group.stage, .group = i};
+    const std::vector<const Entry *> entries = skewed(group, usual, stages);
+    if (entries.empty()) continue;
+    Finding finding{.kind = Finding::Kind::tasks, .job = group.job, .stage = group.stage, .group = number};
+    finding.seconds = saved_without(job, entries, group, usual);
+    if (finding.seconds < job.least()) continue;
     for (const Entry *entry : entries) finding.tasks.push_back(entry->task);
     finding.slower = std::numeric_limits<double>::quiet_NaN();
-    finding.lost = lost;
+    finding.lost = finding.seconds / job.seconds();
     finding.reason = Reason::skew;
-    describe(finding, data, entries, usual);
+    describe(finding, job.data(), entries, usual);
     found.push_back(std::move(finding));
   }
   return found;

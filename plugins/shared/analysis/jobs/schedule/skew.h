@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "plugins/shared/analysis/jobs/findings/findings.h"
+#include "plugins/shared/analysis/jobs/rules/rule_job.h"
 
 namespace atalaya::jobs {
 
-// Finds tasks with far more bytes than the others of their stage for which the job waited. `seconds`: length of each job.
-std::vector<Finding> find_skew(const JobData &data, const std::vector<Group> &groups, const std::vector<double> &seconds);
+// Finds tasks with far more bytes than the others of their stage for which the job waited. `of_job`: indices of the job's groups.
+std::vector<Finding> find_skew(const RuleJob &job, const std::vector<Group> &groups, const std::vector<size_t> &of_job);
 
 // Finds nodes on which more attempts fail than chance explains.
 std::vector<Finding> find_failing(const JobData &data, const std::vector<Group> &groups);

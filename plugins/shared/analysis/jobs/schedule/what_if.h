@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "plugins/shared/analysis/jobs/model/tasks.h"
-#include "plugins/shared/analysis/jobs/schedule/schedule.h"
 
 namespace atalaya::jobs {
 
@@ -19,17 +18,12 @@ struct Prediction {
 
 struct WhatIf {
   double observed = 0, replayed = 0;  // seconds: the replay of the recorded tasks without a change
+  bool is_rough = false;              // the replay differs so much from the recorded run that its predictions are rough
   bool is_pinned = false;             // the replay in which each task stays on its executor is nearer to the recorded run
   std::vector<Prediction> predictions;
-
-  // The replay differs so much from the recorded run that its predictions are rough.
-  bool is_rough() const;
 };
 
 // Nothing in the same cases as critical_path. `seconds`: length of the job.
 std::optional<WhatIf> what_if(const JobData &data, uint32_t job, double seconds);
-
-// The recorded job as a plan. `times`: durations of the tasks of the job, by index among all tasks.
-Plan plan_of(const JobData &data, uint32_t job, const std::vector<int64_t> &times);
 
 }  // namespace atalaya::jobs

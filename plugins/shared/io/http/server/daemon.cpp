@@ -122,10 +122,7 @@ void Daemon::start(Listener listener) {
                              MHD_OPTION_ARRAY, items, MHD_OPTION_ARRAY, tls.data(), MHD_OPTION_END);
   if (daemon_ == nullptr) {
     ::close(socket);
-    throw Failure(options_.certificate.empty() ? Code::retry : Code::bad_config,
-                  options_.certificate.empty()
-                      ? "the HTTP server does not start; too few threads or open files are allowed"
-                      : "the HTTPS server does not start: certificate and key must be PEM files that match");
+    throw Failure(Code::retry, "the server does not start; too few threads or open files are allowed");
   }
   stopping_ = false;
   watcher_ = std::thread([this] { watch(); });

@@ -27,7 +27,8 @@ struct TlsFiles {
   std::string certificate, key;
 };
 TlsFiles read_tls_files(Host host);
-// Reads the files into the options. Throws with the reason.
+// Reads the files into the options. Throws with the reason. Components call it when they are created, too, because a reload that
+// fails then stops nothing.
 void load_tls(const TlsFiles &files, Options &options);
 
 }  // namespace atalaya::http_server

@@ -62,6 +62,7 @@ export interface Processes extends Span {
   columns: Column[];
   rows: ProcessRow[];
   total: number;
+  other: { count: number; values: (number | null)[] };  // the sums of the processes without a row
 }
 
 export interface StoredSpan {

@@ -8,6 +8,7 @@ import { current, go, own, window_span } from "../data/state";
 import { Table } from "../parts/table";
 import { duration_text, span_text } from "../data/time";
 import type { Info, Processes, ProcessRow } from "../data/types";
+import { value_text } from "../data/units";
 import type { View } from "../view";
 
 const kMaxRows = 10_000, kTypingMs = 250;
@@ -39,8 +40,10 @@ export function make_processes(_info: Info): View {
       card.show(table.root);
     }
     table.show(answer.rows, columns, sorted);
+    const values = answer.columns.map((column, i) => (answer.other.values[i] == null ? "" : `${column.label} ${value_text(answer.other.values[i], column.unit)}`));
+    const other = answer.other.count > 0 ? `; the other ${answer.other.count} together: ${values.filter((text) => text !== "").join(", ")}` : "";
     const rest = answer.total > answer.rows.length ? `the first ${answer.rows.length} of ` : "";
-    card.say(`${rest}${answer.total} in ${span_text(answer)} (${duration_text(answer.to - answer.from)})`);
+    card.say(`${rest}${answer.total} in ${span_text(answer)} (${duration_text(answer.to - answer.from)})${other}`);
   };
 
   return {

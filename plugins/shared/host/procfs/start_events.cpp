@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/shared/host/procfs/exec_events.h"
+#include "plugins/shared/host/procfs/start_events.h"
 
 #include <arpa/inet.h>
 #include <linux/cn_proc.h>
@@ -20,24 +20,34 @@ namespace atalaya::procfs {
 namespace {
 
 constexpr size_t kWhat = NLMSG_HDRLEN + sizeof(cn_msg);
-constexpr size_t kProcess = kWhat + offsetof(proc_event, event_data.exec.process_tgid);
+constexpr size_t kExecProcess = kWhat + offsetof(proc_event, event_data.exec.process_tgid);
+constexpr size_t kForkParent = kWhat + offsetof(proc_event, event_data.fork.parent_tgid);
+constexpr size_t kForkThread = kWhat + offsetof(proc_event, event_data.fork.child_pid);
+constexpr size_t kForkProcess = kWhat + offsetof(proc_event, event_data.fork.child_tgid);
 constexpr int kReceiveBytes = 1 << 20;
 constexpr int64_t kAnswerWithin = 1'000'000'000;
 
 // Kernel headers before 6.6 have these names in proc_event, later ones outside it.
-constexpr uint32_t kAnswer = 0, kExec = 2;
+constexpr uint32_t kAnswer = 0, kFork = 1, kExec = 2;
 
 core::Error unavailable(int error) {
   return {"no events of new programs: " + core::error_text(error)};
 }
 
-// The kernel passes on events of exec and the answer to the subscription only. A filter reads numbers in network order.
-int filter_events(int socket) {
-  std::array<sock_filter, 5> program{{{BPF_LD | BPF_W | BPF_ABS, 0, 0, kWhat},
-                                      {BPF_JMP | BPF_JEQ | BPF_K, 1, 0, htonl(kExec)},
-                                      {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, htonl(kAnswer)},
-                                      {BPF_RET | BPF_K, 0, 0, UINT32_MAX},
-                                      {BPF_RET | BPF_K, 0, 0, 0}}};
+// The kernel passes on the selected events and the answer to the subscription only; the fork of a thread is not one of a process.
+// A filter reads numbers in network order.
+int filter_events(int socket, bool forks) {
+  const uint32_t fork = htonl(forks ? kFork : kExec);
+  std::array<sock_filter, 10> program{{{BPF_LD | BPF_W | BPF_ABS, 0, 0, kWhat},
+                                       {BPF_JMP | BPF_JEQ | BPF_K, 6, 0, htonl(kExec)},
+                                       {BPF_JMP | BPF_JEQ | BPF_K, 5, 0, htonl(kAnswer)},
+                                       {BPF_JMP | BPF_JEQ | BPF_K, 0, 5, fork},
+                                       {BPF_LD | BPF_W | BPF_ABS, 0, 0, kForkThread},
+                                       {BPF_MISC | BPF_TAX, 0, 0, 0},
+                                       {BPF_LD | BPF_W | BPF_ABS, 0, 0, kForkProcess},
+                                       {BPF_JMP | BPF_JEQ | BPF_X, 0, 1, 0},
+                                       {BPF_RET | BPF_K, 0, 0, UINT32_MAX},
+                                       {BPF_RET | BPF_K, 0, 0, 0}}};
   const sock_fprog filter{program.size(), program.data()};
   return ::setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter));
 }
@@ -94,17 +104,23 @@ int answer_to_subscription(int socket, uint32_t number) {
 
 }  // namespace
 
-std::optional<int32_t> exec_process(std::span<const std::byte> message) {
-  uint32_t what = 0;
-  int32_t process = 0;
-  if (message.size() < kProcess + sizeof(process)) return {};
-  std::memcpy(&what, message.data() + kWhat, sizeof(what));
-  std::memcpy(&process, message.data() + kProcess, sizeof(process));
-  if (what != kExec || process <= 0) return {};
-  return process;
+std::optional<StartEvent> start_event(std::span<const std::byte> message) {
+  if (message.size() < kForkProcess + sizeof(int32_t)) return {};
+  const auto number = [&](size_t offset) {
+    int32_t value = 0;
+    std::memcpy(&value, message.data() + offset, sizeof(value));
+    return value;
+  };
+  const auto what = static_cast<uint32_t>(number(kWhat));
+  StartEvent event;
+  if (what == kExec) event = {.process = number(kExecProcess)};
+  if (what == kFork && number(kForkThread) == number(kForkProcess))
+    event = {.process = number(kForkProcess), .parent = number(kForkParent)};
+  if (event.process <= 0 || event.parent < 0) return {};
+  return event;
 }
 
-core::Status ExecEvents::start() {
+core::Status StartEvents::start(bool forks) {
   stop();
   socket_ = core::Descriptor(::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_CONNECTOR));
   if (!socket_) return unavailable(errno);
@@ -113,7 +129,7 @@ core::Status ExecEvents::start() {
   address.nl_family = AF_NETLINK;
   address.nl_groups = CN_IDX_PROC;
   (void)::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUFFORCE, &kReceiveBytes, sizeof(kReceiveBytes));
-  const bool is_sent = filter_events(socket_.get()) == 0 &&
+  const bool is_sent = filter_events(socket_.get(), forks) == 0 &&
                        ::bind(socket_.get(), reinterpret_cast<const sockaddr *>(&address), sizeof(address)) == 0 &&
                        request(socket_.get(), PROC_CN_MCAST_LISTEN, number) == 0;
   const int error = is_sent ? answer_to_subscription(socket_.get(), number) : errno;
@@ -122,15 +138,15 @@ core::Status ExecEvents::start() {
   return unavailable(error);
 }
 
-void ExecEvents::stop() {
+void StartEvents::stop() {
   if (socket_) request(socket_.get(), PROC_CN_MCAST_IGNORE, 0);
   socket_.reset();
 }
 
-void ExecEvents::read(std::vector<int32_t> &processes) {
+void StartEvents::read(std::vector<StartEvent> &events) {
   std::array<std::byte, 512> buffer;
   while (const auto message = receive(socket_.get(), buffer))
-    if (const auto process = exec_process(*message)) processes.push_back(*process);
+    if (const auto event = start_event(*message)) events.push_back(*event);
 }
 
 }  // namespace atalaya::procfs
