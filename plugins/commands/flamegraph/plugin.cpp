@@ -208,7 +208,7 @@ class FlamegraphCommand final : public Command {
   void read_stage(Tree &tree) {
     command_line::Reading reading(options_);
     range_ = reading.range;
-    const jobs::StageTasks tasks = jobs::stage_tasks(stage_, job_, *reading.store, reading.range, reading.budget);
+    const jobs::ComparedTasks tasks = jobs::stage_tasks(stage_, job_, *reading.store, reading.range, reading.budget);
     style_.subtitle = jobs::text_of(tasks, stage_);
     std::fprintf(stderr, "%s\n", style_.subtitle.c_str());
     differs_not_ = tasks.slow.empty();

@@ -117,7 +117,7 @@ struct Drawn {
 
 // The slow tasks of a stage, compared with the middle half of its tasks.
 void draw_stage(PageCall &call, const std::string &stage, const flamegraph::Wanted &wanted, Drawn &drawn) {
-  const jobs::StageTasks tasks = jobs::stage_tasks(stage, call.request.text("job"), call.store, call.range(), call.budget);
+  const jobs::ComparedTasks tasks = jobs::stage_tasks(stage, call.request.text("job"), call.store, call.range(), call.budget);
   drawn.subtitle = jobs::text_of(tasks, stage);
   if (tasks.slow.empty()) {
     drawn.empty = drawn.subtitle;
