@@ -67,6 +67,7 @@ std::string findings_of(const std::vector<store::TagFilter> &tags, command_line:
     const jobs::Finding &finding = analysis.findings[i];
     html += "<h3>" + xml_text(finding.summary) + "</h3>\n<ul>\n";
     for (const std::string &evidence : finding.evidence) html += "<li>" + xml_text(evidence) + "</li>\n";
+    for (const jobs::Advice &advice : finding.advice) html += "<li>advice: " + xml_text(advice_text(advice)) + "</li>\n";
     html += "</ul>\n";
   }
   if (analysis.findings.size() > kMaxFindings)

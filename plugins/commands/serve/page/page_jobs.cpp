@@ -158,6 +158,7 @@ void write_findings(core::JsonWriter &json, const Analysis &all) {
   for (const jobs::Finding &finding : all.findings) {
     json.object().key("text").text(finding.summary).key("node").text_or_null(all.data.name(finding.host)).key("evidence").list();
     for (const std::string &evidence : finding.evidence) json.text(evidence);
+    for (const jobs::Advice &advice : finding.advice) json.text("advice: " + advice_text(advice));
     json.end_list().end_object();
   }
   json.end_list().key("notes").list();

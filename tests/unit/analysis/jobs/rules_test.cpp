@@ -101,6 +101,15 @@ TEST_CASE("garbage collection: the seconds of the job are those of the longest s
   CHECK(advice_text(found.advice.front()) == "set spark.executor.memory to 1g (now 512m)");
 }
 
+TEST_CASE("a job above the limit: the stages below it count, too") {
+  Application job(2);
+  job.stage("0", 0, 8, 10, ran(9.9, {{"span.gc.time", 900}}));
+  job.stage("1", 0, 4, 10, ran(9.9, {{"span.gc.time", 2000}}));
+  const jobs::Finding found = cause(job.analysis(), "garbage collection");
+  CHECK(found.seconds == doctest::Approx(4 * 0.9 + 2 * 2));
+  CHECK(has(found.summary, "garbage collection takes 13 % of the tasks' time in 2 stages, most in stage 1 (15.2 of 120 s)"));
+}
+
 TEST_CASE("garbage collection below the limit, or in a stage too short to matter, is no finding") {
   Application little(2);
   little.stage("0", 0, 8, 10, ran(9.9, {{"span.gc.time", 900}}));
@@ -289,6 +298,18 @@ TEST_CASE("twice a size") {
   CHECK(jobs::doubled("1024") == "2048");
   CHECK(jobs::doubled("4g") == "8g");
   CHECK(jobs::doubled("much").empty());
+}
+
+TEST_CASE("the present value of a setting: of the job, the default, or unknown") {
+  const auto advice = [](const std::string &key, const std::string &value) {
+    Application job(2);
+    if (!key.empty()) job.set(key, value);
+    job.stage("0", 0, 8, 10, ran(9.9, {{"span.gc.time", 3000}}));
+    return advice_text(job.analysis().findings.at(0).advice.at(0));
+  };
+  CHECK(advice("spark.executor.memory", "2g") == "set spark.executor.memory to 4g (now 2g)");
+  CHECK(advice("spark.serializer", "x") == "set spark.executor.memory to 2g (now 1g, the default)");
+  CHECK(advice("", "") == "raise spark.executor.memory");
 }
 
 TEST_CASE("healthy applications have no finding, whatever the chance") {

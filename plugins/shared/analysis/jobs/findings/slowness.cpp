@@ -48,16 +48,21 @@ size_t others_count(const ByHost &hosts, uint32_t own, std::vector<double> Piece
   return count;
 }
 
+// Of all hosts; computed once for all comparisons with them.
+struct Usual {
+  explicit Usual(const ByHost &hosts) : time(usual(hosts, &Pieces::times)), rate(usual(hosts, &Pieces::rates)) {}
+  double time = 0, rate = 0;
+};
+
 // A host's median divided by the usual one; nothing if the other hosts have too few values. Uses times or times per byte, whichever
 // differs less, because a host with more bytes per task is not slower.
-std::optional<Ratio> ratio_of(const ByHost &hosts, uint32_t host) {
+std::optional<Ratio> ratio_of(const ByHost &hosts, uint32_t host, const Usual &usual) {
   const Pieces &own = hosts.at(host);
-  const double time = usual(hosts, &Pieces::times);
-  if (time <= 0 || others_count(hosts, host, &Pieces::times) < kMinToCompare) return std::nullopt;
-  Ratio ratio{evidence::median(own.times) / time, own.have_bytes() && others_count(hosts, host, &Pieces::rates) >= kMinToCompare};
-  const double rate = usual(hosts, &Pieces::rates);
-  if (ratio.value > 1 && ratio.has_bytes && rate > 0)
-    ratio.value = std::clamp(evidence::median(own.rates) / rate, 1.0, ratio.value);
+  if (usual.time <= 0 || others_count(hosts, host, &Pieces::times) < kMinToCompare) return std::nullopt;
+  Ratio ratio{evidence::median(own.times) / usual.time,
+              own.have_bytes() && others_count(hosts, host, &Pieces::rates) >= kMinToCompare};
+  if (ratio.value > 1 && ratio.has_bytes && usual.rate > 0)
+    ratio.value = std::clamp(evidence::median(own.rates) / usual.rate, 1.0, ratio.value);
   return ratio;
 }
 
@@ -97,13 +102,15 @@ class Finder {
   // Stages in which the host ran enough tasks.
   void add_compared() {
     std::map<uint32_t, std::vector<double>> of_host;
-    for (const auto &[stage, hosts] : hosts_)
+    for (const auto &[stage, hosts] : hosts_) {
+      const Usual &usual = usual_of_stage_.emplace(stage, hosts).first->second;
       for (const auto &[host, own] : hosts) {
-        const auto ratio = ratio_of(hosts, host);
+        const auto ratio = ratio_of(hosts, host, usual);
         if (!ratio || own.times.size() < kMinToCompare || ratio->value <= 0) continue;
         of_host[host].push_back(ratio->value);
         found_.of_stage[{host, stage}] = ratio->value;
       }
+    }
     for (const auto &[host, values] : of_host) {
       usual_[host] = evidence::median(values);
       found_.maximum[host] = *std::max_element(values.begin(), values.end());
@@ -118,7 +125,7 @@ class Finder {
       for (const auto &[stage, hosts] : hosts_) {
         const auto own = hosts.find(host);
         if (own == hosts.end() || own->second.times.size() >= kMinToCompare) continue;
-        const auto ratio = ratio_of(hosts, host);
+        const auto ratio = ratio_of(hosts, host, usual_of_stage_.at(stage));
         if (ratio && ratio->value > 1)
           found_.of_stage[{host, stage}] = ratio->has_bytes ? ratio->value : std::min(ratio->value, factor);
       }
@@ -179,9 +186,10 @@ class Finder {
       size_t count = 0;
     };
     std::map<std::pair<uint32_t, Kind>, Sum> sums;
-    for (const auto &[place, hosts] : phases)
+    for (const auto &[place, hosts] : phases) {
+      const Usual usual(hosts);
       for (const auto &[host, own] : hosts) {
-        const auto ratio = ratio_of(hosts, host);
+        const auto ratio = ratio_of(hosts, host, usual);
         if (!ratio || ratio->value <= 0) continue;
         Sum &sum = sums[{host, std::get<Kind>(place)}];
         for (const double time : own.times) {
@@ -190,6 +198,7 @@ class Finder {
         }
         sum.count += own.times.size();
       }
+    }
     Kinds found;
     for (const auto &[place, sum] : sums)
       if (sum.count >= kMinToCompare) found[place] = sum.recorded / sum.at_usual_speed;
@@ -200,6 +209,7 @@ class Finder {
   const JobStages &stages_;
   const std::vector<int64_t> &times_;
   std::map<uint32_t, ByHost> hosts_;  // by stage
+  std::map<uint32_t, Usual> usual_of_stage_;
   std::map<uint32_t, double> usual_;  // by host: its slowness in stages with enough tasks
   Slowness found_;
 };

@@ -53,7 +53,7 @@ std::vector<Gap> gaps_of(const RuleJob &job) {
 // The stages of a stream have the place of its start as their name; between its batches, the driver waits for data.
 bool is_stream(const RuleJob &job) {
   size_t streams = 0, all = 0;
-  for (const StageTasks &one : job.stages()) {
+  for (const RuleStage &one : job.stages()) {
     const StageSpan *stage = job.span_of(one.stage);
     if (stage == nullptr) continue;
     ++all;
@@ -76,9 +76,16 @@ std::pair<std::string, std::string> piece_of(const RuleJob &job, const Task &tas
           std::string(dot == std::string_view::npos ? id : id.substr(dot + 1))};
 }
 
+// Without this, no attempt can be a repetition.
+bool has_broken(const RuleJob &job) {
+  const std::vector<uint32_t> &order = job.tasks().order();
+  return std::any_of(order.begin(), order.end(), [&](uint32_t i) { return !job.of(i).has_ended_well(); });
+}
+
 // Attempts that failed, and those that had succeeded once before.
 std::set<uint32_t> repeated_attempts(const RuleJob &job) {
   std::set<uint32_t> repeated;
+  if (!has_broken(job)) return repeated;
   std::set<std::pair<std::string, std::string>> done;
   for (const uint32_t i : job.tasks().order()) {
     const Task &task = job.of(i);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <utility>
 
+#include "plugins/shared/analysis/jobs/findings/detect.h"
 #include "plugins/shared/analysis/jobs/reasons/resource.h"
 #include "plugins/shared/analysis/jobs/rules/settings.h"
 
@@ -32,7 +33,7 @@ int64_t bounded(const RuleJob &job, uint32_t task, int64_t part) {
 
 std::vector<StagePart> stage_parts(const RuleJob &job, const PartOf &part_of) {
   std::vector<StagePart> parts;
-  for (const StageTasks &stage : job.stages()) {
+  for (const RuleStage &stage : job.stages()) {
     StagePart one{.stage = stage.stage};
     for (const uint32_t task : stage.tasks) {
       const std::optional<int64_t> part = part_of(task);
@@ -52,7 +53,8 @@ std::string places_text(const RuleJob &job, const std::vector<StagePart> &stages
   return std::to_string(stages.size()) + " stages, most in " + first;
 }
 
-// One cause for all stages in which the part's share of the tasks' time reaches the limit. `describe` adds evidence and advice.
+// One cause for the job if the part's share of the tasks' time reaches the limit, or for the stages in which it does. `describe`
+// adds evidence and advice.
 Measured measure(const RuleJob &job, const Rule &rule, const std::string &what, const PartOf &part_of,
                  const std::function<void(Cause &, const std::vector<StagePart> &)> &describe) {
   std::vector<StagePart> parts = stage_parts(job, part_of);
@@ -63,7 +65,10 @@ Measured measure(const RuleJob &job, const Rule &rule, const std::string &what, 
   }
   Measured found;
   if (all.time > 0) found.value = all.share();
-  std::erase_if(parts, [&](const StagePart &one) { return one.share() < rule.limit; });
+  // In a job above the limit all stages with a relevant part count, else those above it.
+  const bool is_above = all.share() >= rule.limit;
+  std::erase_if(parts,
+                [&](const StagePart &one) { return is_above ? one.part < kWorthwhile * all.part : one.share() < rule.limit; });
   std::stable_sort(parts.begin(), parts.end(), [](const StagePart &a, const StagePart &b) { return a.part > b.part; });
   StagePart above;
   for (const StagePart &one : parts) {
@@ -145,13 +150,13 @@ Measured garbage_collection(const RuleJob &job, const Rule &rule) {
   };
   return measure(job, rule, "garbage collection takes", part, [&](Cause &cause, const std::vector<StagePart> &stages) {
     if (job.is_spark()) {
-      cause.advice.push_back(more_memory(job, "spark.executor.memory", "1g"));
+      cause.advice.push_back(more_executor_memory(job));
       return;
     }
     const std::string &stage = job.data().name(stages.front().stage);
     if (stage != "map" && stage != "reduce") return;
-    cause.advice.push_back(more_memory(job, "mapreduce." + stage + ".memory.mb", "1024"));
-    cause.advice.back().action = "and a larger -Xmx in mapreduce." + stage + ".java.opts";
+    cause.advice.push_back({.action = "double the -Xmx in mapreduce." + stage + ".java.opts, and mapreduce." + stage +
+                                      ".memory.mb if the container is too small for it"});
   });
 }
 
@@ -174,7 +179,7 @@ Measured spill(const RuleJob &job, const Rule &rule) {
     const double bytes = sum_of(job, stages, Count::spilled_bytes), memory = sum_of(job, stages, Count::spilled_memory);
     cause.evidence.push_back("its tasks spilled " + size_text(memory) + " of memory as " + size_text(bytes) +
                              " on disk; shuffle data is written at " + size_text(speed * 1e9) + "/s");
-    cause.advice.push_back(more_memory(job, "spark.executor.memory", "1g"));
+    cause.advice.push_back(more_executor_memory(job));
     cause.advice.push_back(more_partitions(job, stages.front().stage, 2 * stages.front().tasks.size()));
   });
 }

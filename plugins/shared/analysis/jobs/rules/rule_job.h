@@ -16,7 +16,7 @@
 namespace atalaya::jobs {
 
 // The tasks of a stage that ended well.
-struct StageTasks {
+struct RuleStage {
   uint32_t stage = 0;  // its name
   std::vector<uint32_t> tasks;
 };
@@ -35,7 +35,7 @@ class RuleJob {
   int64_t phase_time(uint32_t task, std::string_view phase) const;  // 0 without such a phase
   const std::string &framework() const { return data().name(data().jobs[tasks_.job()].framework); }
   bool is_spark() const { return framework() == "spark"; }
-  const std::vector<StageTasks> &stages() const { return stages_; }
+  const std::vector<RuleStage> &stages() const { return stages_; }
   const StageSpan *span_of(uint32_t stage) const;  // nullptr: the framework does not report it
   // Started on a slot that had no task: the time contains the start of the program, such as the loading of classes.
   bool is_first(uint32_t task) const { return slots_.before(task) == kNoTask; }
@@ -68,7 +68,7 @@ class RuleJob {
   bool has_settings_ = false;
   size_t slot_count_ = 0;
   int64_t end_ns_ = 0;
-  std::vector<StageTasks> stages_;
+  std::vector<RuleStage> stages_;
   mutable std::unique_ptr<JobReplay> replay_;  // made on demand
 };
 

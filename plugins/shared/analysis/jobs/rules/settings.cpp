@@ -11,7 +11,7 @@ namespace {
 
 bool reads_shuffle(const RuleJob &job, uint32_t stage) {
   const auto tasks =
-      std::find_if(job.stages().begin(), job.stages().end(), [&](const StageTasks &one) { return one.stage == stage; });
+      std::find_if(job.stages().begin(), job.stages().end(), [&](const RuleStage &one) { return one.stage == stage; });
   return tasks != job.stages().end() && std::any_of(tasks->tasks.begin(), tasks->tasks.end(), [&](uint32_t task) {
            const Counts &counts = job.of(task).counts;
            return counts.or_zero(Count::shuffled_bytes) + counts.or_zero(Count::remote_shuffled) > 0;
@@ -30,8 +30,17 @@ std::string doubled(std::string_view size) {
 }
 
 Advice more_memory(const RuleJob &job, const std::string &key, const std::string &standard) {
-  const std::string now = job.setting(key).value_or("");
-  return {.setting = key, .now = now.empty() ? "default " + standard : now, .proposed = doubled(now.empty() ? standard : now)};
+  const std::optional<std::string> now = job.setting(key);
+  if (!now) return {.action = "raise " + key};
+  if (now->empty()) return {.setting = key, .now = standard + ", the default", .proposed = doubled(standard)};
+  return {.setting = key, .now = *now, .proposed = doubled(*now)};
+}
+
+Advice more_executor_memory(const RuleJob &job) {
+  const bool is_local = std::any_of(job.data().executors.begin(), job.data().executors.end(), [&](const Executor &one) {
+    return one.job == job.tasks().job() && job.data().name(one.executor) == "driver";
+  });
+  return more_memory(job, is_local ? "spark.driver.memory" : "spark.executor.memory", "1g");
 }
 
 Advice more_partitions(const RuleJob &job, uint32_t stage, size_t count) {

@@ -20,7 +20,7 @@ struct Interval {
   int64_t length() const { return end_ns - begin_ns; }
 };
 
-Interval interval_of(const RuleJob &job, const StageTasks &stage) {
+Interval interval_of(const RuleJob &job, const RuleStage &stage) {
   Interval all;
   for (const uint32_t task : stage.tasks) {
     all.begin_ns = std::min(all.begin_ns, job.tasks().begin(task));
@@ -89,7 +89,7 @@ void sort_causes(Measured &found) {
 }
 
 // The pieces of a stage of few tasks: those that start on an idle slot start a program first.
-std::vector<int64_t> divided(const RuleJob &job, const StageTasks &stage, size_t slots) {
+std::vector<int64_t> divided(const RuleJob &job, const RuleStage &stage, size_t slots) {
   const size_t count = kTasksPerSlot * slots;
   const int64_t run = total(job, stage.tasks, Count::run_ns) / static_cast<int64_t>(count);
   std::vector<int64_t> pieces(count, run + usual_overhead(job, job.tasks().order(), false));
@@ -99,14 +99,14 @@ std::vector<int64_t> divided(const RuleJob &job, const StageTasks &stage, size_t
 }
 
 // Frameworks do not divide so little data either: the default of spark.sql.adaptive.coalescePartitions.minPartitionSize.
-bool is_too_little(const RuleJob &job, const StageTasks &stage) {
+bool is_too_little(const RuleJob &job, const RuleStage &stage) {
   constexpr int64_t kMinBytes = 1 << 20;
   const int64_t bytes = total(job, stage.tasks, Count::shuffled_bytes) + total(job, stage.tasks, Count::remote_shuffled) +
                         total(job, stage.tasks, Count::input_bytes);
   return bytes > 0 && bytes < kMinBytes;
 }
 
-void add_few(const RuleJob &job, const StageTasks &stage, size_t slots, Measured &found) {
+void add_few(const RuleJob &job, const RuleStage &stage, size_t slots, Measured &found) {
   const double slot_seconds = static_cast<double>(interval_of(job, stage).length()) / 1e9;
   if (slot_seconds < job.least() || is_too_little(job, stage)) return;
   const double seconds = saved(job, stage.stage, divided(job, stage, slots), slots);
@@ -121,7 +121,7 @@ void add_few(const RuleJob &job, const StageTasks &stage, size_t slots, Measured
 }
 
 // Fewer and longer tasks do the same work, each with the usual overhead.
-std::vector<int64_t> combined(const RuleJob &job, const StageTasks &stage, size_t count) {
+std::vector<int64_t> combined(const RuleJob &job, const RuleStage &stage, size_t count) {
   const bool is_spark = job.is_spark();
   std::vector<double> overheads;
   for (const uint32_t task : stage.tasks)
@@ -130,14 +130,14 @@ std::vector<int64_t> combined(const RuleJob &job, const StageTasks &stage, size_
   return std::vector<int64_t>(count, work + (is_spark ? usual_overhead(job, stage.tasks, false) : median_of(overheads)));
 }
 
-Advice fewer_tasks(const RuleJob &job, const StageTasks &stage, size_t count) {
+Advice fewer_tasks(const RuleJob &job, const RuleStage &stage, size_t count) {
   const std::string number = std::to_string(count);
   if (job.is_spark()) return more_partitions(job, stage.stage, count);
   return {.action = "combine the input into " + number + " " + job.data().name(stage.stage) +
                     " tasks (CombineFileInputFormat, or a larger mapreduce.input.fileinputformat.split.minsize)"};
 }
 
-void add_small(const RuleJob &job, const StageTasks &stage, double usual_ns, Measured &found) {
+void add_small(const RuleJob &job, const RuleStage &stage, double usual_ns, Measured &found) {
   const size_t count = job.is_spark() ? kTasksPerSlot * job.slots() : job.slots();
   if (count == 0 || stage.tasks.size() <= count) return;
   const double seconds = saved(job, stage.stage, combined(job, stage, count), job.slots());
@@ -156,7 +156,7 @@ void add_small(const RuleJob &job, const StageTasks &stage, double usual_ns, Mea
 // The value is that of the stage with the smallest tasks.
 Measured small_tasks(const RuleJob &job, const Rule &rule, Count work) {
   Measured found;
-  for (const StageTasks &stage : job.stages()) {
+  for (const RuleStage &stage : job.stages()) {
     std::vector<double> values;
     for (const uint32_t task : stage.tasks)
       if (job.of(task).counts.has(work)) values.push_back(static_cast<double>(job.of(task).counts.of(work)));
@@ -173,7 +173,7 @@ Measured small_tasks(const RuleJob &job, const Rule &rule, Count work) {
 
 Measured few_partitions(const RuleJob &job, const Rule &rule) {
   Measured found;
-  for (const StageTasks &stage : job.stages()) {
+  for (const RuleStage &stage : job.stages()) {
     const Interval time = interval_of(job, stage);
     const size_t slots = job.slots_in(time.begin_ns, time.end_ns);
     if (slots == 0 || total(job, stage.tasks, Count::run_ns) == 0) continue;
