@@ -45,9 +45,9 @@ bool is_at(int fd, const std::string &path);
 std::string error_text(int error_number);
 
 Result<std::string> read_file(const std::string &path, size_t max_bytes);
-// The rest of the open file into `text`. 0, or errno; EFBIG: more than `max_bytes`.
+// Reads the rest of the open file into `text`. Returns 0 or errno; EFBIG if it is more than `max_bytes`.
 int read_all(int fd, size_t max_bytes, std::string &text);
-// 0, or errno.
+// Returns 0 or errno.
 int write_all(int fd, std::string_view bytes);
 // The folder of a file: "." for a name alone.
 std::string folder_of(const std::string &path);

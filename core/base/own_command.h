@@ -11,7 +11,8 @@
 
 namespace atalaya::core {
 
-// Errors of both functions that callers handle: kTooLong is the complete text, kEndedBySignal its start.
+// Error texts that callers compare: kTooLong is the complete error of a timeout, the error of a killed child starts with
+// kEndedBySignal.
 inline constexpr std::string_view kTooLong = "it takes too long", kEndedBySignal = "it was ended by signal ";
 
 // Runs `atalaya ARGUMENTS...` with the privileges of this process and returns its standard output. After `limit_ns`, or when the

@@ -45,7 +45,7 @@ struct Command {
   std::string_view example;   // command lines that work, one per line
   size_t min_operands, max_operands;
   std::span<const OptionSpec> options;        // in addition to those of every command: --plugins DIR, --help
-  std::function<int(const Arguments &)> run;  // exit status
+  std::function<int(const Arguments &)> run;  // returns the exit status
   std::string_view meanings = {};             // explains operands, one per line: "NAME  its meaning"
 };
 

@@ -19,7 +19,7 @@ struct FeatureNeed {
   std::string name, lost;  // lost: the effect if the need is missing
   Met met = Met::unknown;
   std::string remedy;        // "" for a met need
-  std::string short_remedy;  // without the commands of drop_in_help; may be empty
+  std::string short_remedy;  // remedy without the commands of drop_in_help; may be empty
 };
 
 // A component, or a part of a component that has separate needs: "proc", "proc-bpf".
@@ -44,7 +44,7 @@ struct Subject {
   bool service = false;
 };
 Result<Subject> subject_of_process(int pid);  // 0 = this one
-Result<uint64_t> capabilities_of(int pid);    // the effective ones
+Result<uint64_t> capabilities_of(int pid);    // its effective capabilities
 void examine(std::vector<Feature> &features, const Subject &subject);
 
 // The unit's drop-in that grants a feature its capabilities, each line with its reason; "" if it needs none.

@@ -25,7 +25,7 @@ class PluginCommands {
   struct Row {
     Registry::Component component;
     std::string name, operands, meanings, summary, example;
-    std::deque<std::string> texts;  // of the options
+    std::deque<std::string> texts;  // the texts of the options
     std::vector<OptionSpec> options;
     Command command;
   };

@@ -42,7 +42,7 @@ struct QueueLimits {
 struct SpoolLimits {
   std::string dir;  // "": the sink has no spool
   int64_t max_bytes = 0;
-  int64_t min_free_bytes = 0;  // of the disk
+  int64_t min_free_bytes = 0;  // free space that the spool leaves on the disk
   int64_t max_age_ns = 0;      // 0: no limit
   int64_t sync_ns = 0;         // 0: after every batch
   WhenFull when_full = WhenFull::block;
@@ -54,14 +54,14 @@ struct StageDescription {
   uint32_t kind = 0;  // ATALAYA_SOURCE ... ATALAYA_SINK; of an inline function ATALAYA_TRANSLATOR
   std::string name;   // "proc"; of an inline function "function"
   Location where;
-  Registry::Component component;  // of an inline function: empty
+  Registry::Component component;  // empty for an inline function
   Parameters parameters;
   std::string inputs;  // state of the files in parameters of the unit "input file": a component reads them when it starts
   Isolation isolation;
   int function = 0;  // number of the inline function in its file's Lua state, from 1; 0: a component
   OnError on_error = OnError::drop;
-  QueueLimits queue;  // sinks
-  SpoolLimits spool;  // sinks
+  QueueLimits queue;  // only for sinks
+  SpoolLimits spool;  // only for sinks
 };
 
 // Whether two constructor calls create equal components. Their lines are not compared.
@@ -78,7 +78,7 @@ struct PipelineDescription {
   std::vector<StageDescription> sources;  // empty when `from` is set
   std::string from;                       // name of the pipeline whose output this one takes
   std::vector<StageDescription> stages;
-  std::vector<size_t> sinks;                // -> FileDescription::sinks
+  std::vector<size_t> sinks;                // indices in FileDescription::sinks
   std::shared_ptr<FunctionHost> functions;  // shared by pipelines that are connected by `from`; null without inline functions
 };
 
@@ -88,7 +88,7 @@ bool has_function(const PipelineDescription &pipeline);
 struct FileDescription {
   std::vector<std::string> paths;
   std::vector<std::string> required;  // the other Lua files that these read
-  std::string digest;                 // of the texts of all these files
+  std::string digest;                 // digest of the texts of all these files
   std::vector<PipelineDescription> pipelines;
   std::vector<StageDescription> sinks;
 };

@@ -90,7 +90,7 @@ namespace {
 constexpr char kComponent[] = "atalaya.component", kBroken[] = "atalaya.broken";
 
 Recorder &recorder(lua_State *lua) {
-  Recorder *found = LuaState::of(lua).recorder();
+  Recorder *found = LuaState::from_lua(lua).recorder();
   if (found == nullptr) raise_error(lua, "pipelines are declared while the file is read, not by its functions");
   return *found;
 }

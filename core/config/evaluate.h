@@ -30,25 +30,25 @@ struct RawComponent {
   std::string name;
   Location where;
   bool from_library = false;  // the parameters are from a module of the library, not from the file at `where`
-  size_t file = 0;            // -> Evaluation::paths
+  size_t file = 0;            // index in Evaluation::paths
   Value parameters;
-  std::vector<Problem> problems;  // of the parameters
-  int function = LUA_NOREF;       // of a.call: reference in the Lua registry
+  std::vector<Problem> problems;  // problems of the parameters
+  int function = LUA_NOREF;       // for a.call: reference to the function in the Lua registry
   bool used = false;
 };
 
 // One element of a pipeline's list: a component, a function, or an invalid value.
 struct RawEntry {
-  int component = -1;  // -> Evaluation::components
+  int component = -1;  // index in Evaluation::components
   int function = LUA_NOREF;
-  Location where;     // of a function
+  Location where;     // location of a function
   std::string wrong;  // the error of an invalid value
 };
 
 struct RawPipeline {
   std::string name;
   Location where;
-  size_t file = 0;        // -> Evaluation::paths
+  size_t file = 0;        // index in Evaluation::paths
   bool complete = false;  // the declaration has a body
   std::vector<RawEntry> entries;
   Value options;  // the body's named values
@@ -68,7 +68,7 @@ struct Evaluation {
   std::vector<RawComponent> components;
   std::vector<RawPipeline> pipelines;
   std::vector<RawTest> tests;
-  std::vector<std::string> paths;  // of the pipeline files
+  std::vector<std::string> paths;  // paths of the pipeline files
   bool finished = false;           // all files ran without an error
 };
 

@@ -14,7 +14,7 @@ namespace atalaya::core {
 struct LoadedFiles {
   std::optional<FileDescription> description;  // set if there is no error
   std::vector<std::string> errors;             // one line each: `file:line: pipeline "x": source "proc": problem`
-  std::vector<std::string> warnings;           // as `errors`
+  std::vector<std::string> warnings;           // in the form of `errors`
 };
 
 // Evaluates pipeline files in a sandboxed Lua state and checks them against the plugins' schemas. Opens the plugins that the files

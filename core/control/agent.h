@@ -20,7 +20,7 @@ void prepare_process();
 
 struct AgentOptions {
   int64_t for_ns = 0;                           // stop after this time; 0 = never
-  std::function<std::future<Status>()> reload;  // on SIGHUP; an empty future if the file was refused
+  std::function<std::future<Status>()> reload;  // called on SIGHUP; an empty future if the file was refused
   std::function<void(const Status &)> reloaded;
   std::function<void()> tick;  // once per tick_ns
   int64_t tick_ns = 1'000'000'000;

@@ -30,7 +30,7 @@ class DropReport {
   };
   using Component = std::pair<std::string, std::string>;                            // pipeline, component
   std::map<std::tuple<std::string, std::string, std::string>, Reported> reported_;  // by pipeline, component, reason
-  std::map<Component, uint64_t> spools_;                                            // ids
+  std::map<Component, uint64_t> spools_;                                            // ids of the components' spools
   void skip_earlier(const LedgerRow &row);
 };
 

@@ -2,9 +2,8 @@
 // The segment files of a spool: append-only sequences of records, one record per batch.
 //
 // Invariants
-//  - A record is complete or ignored: its header and its body each have a checksum. Damage affects only the damaged bytes: the
-//  reader
-//    finds the next valid record at a multiple of 8 by its magic, the spool's id and its checksum.
+//  - A record is complete or ignored: its header and its body each have a checksum. Damage affects only the damaged bytes:
+//    the reader finds the next valid record at a multiple of 8 by its magic, the spool's id and its checksum.
 //  - A record has the number of samples that its pipeline appended before it. The number of samples that are missing between two
 //    records is therefore exact.
 //  - A segment starts with these totals of all pipelines. Opening a spool therefore reads only the last segment.
@@ -80,10 +79,10 @@ class SegmentReader {
   enum class Kind { record, damage, end };
   struct Found {
     Kind kind = Kind::end;
-    uint64_t offset = 0, size = 0;   // its bytes in the file
-    RecordHeader header;             // of a record, or of damage with a valid header
+    uint64_t offset = 0, size = 0;   // position of the record or the damage in the file
+    RecordHeader header;             // header of a record, or of damage with a valid header
     bool has_header = false;         // `header` is valid
-    std::string_view name, payload;  // of a record; valid until the next call
+    std::string_view name, payload;  // name and payload of a record; valid until the next call
   };
 
   // `id`: the spool's; 0: read it from the header. A damaged header is no error, because the records after it can be read. A

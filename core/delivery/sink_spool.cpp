@@ -146,7 +146,7 @@ bool SinkWorker::try_put(const Delivery &delivery) {
 
 // Counts a batch that has left the queue: it is in the spool, or dropped for a reason.
 void SinkWorker::count_removed(const Delivery &delivery, std::string_view dropped) {
-  bool made_room = false;
+  bool on_queue_space = false;
   {
     const std::lock_guard lock(ledger_.mutex());
     const bool was_full = full();
@@ -159,10 +159,10 @@ void SinkWorker::count_removed(const Delivery &delivery, std::string_view droppe
       counts.queued -= static_cast<int64_t>(delivery.batch->count());
       count_dropped(*delivery.row, dropped, static_cast<int64_t>(delivery.batch->count()));
     }
-    made_room = was_full && !full();
+    on_queue_space = was_full && !full();
   }
   work_.notify_all();
-  if (made_room) made_room_();
+  if (on_queue_space) on_queue_space_();
 }
 
 // The next time at which the filler has work, even if no batch arrives.

@@ -32,13 +32,13 @@ int64_t bytes_of(const Delivery &delivery) {
 }  // namespace
 
 SinkWorker::SinkWorker(const StageDescription &description, std::string name, Symbols &symbols, Ledger &ledger,
-                       std::string_view host, std::function<void()> made_room, Launcher *launcher)
+                       std::string_view host, std::function<void()> on_queue_space, Launcher *launcher)
     : description_(description),
       offset_ns_(offset_of(host, description.queue.spread_ns)),
       name_(std::move(name)),
       symbols_(symbols),
       ledger_(ledger),
-      made_room_(std::move(made_room)),
+      on_queue_space_(std::move(on_queue_space)),
       launcher_(launcher),
       surroundings_(ledger, state_folder() + "/" + name_) {}
 
@@ -221,17 +221,17 @@ void SinkWorker::count(const Settlement &settlement, const WriteResult &result, 
 void SinkWorker::settle(const Delivery &delivery, const WriteResult &result) {
   const auto samples = static_cast<uint64_t>(samples_of(delivery));
   const Settlement settlement = settlement_of(result, samples);
-  bool made_room = false;
+  bool on_queue_space = false;
   {
     const std::lock_guard lock(ledger_.mutex());
     const bool was_full = full();
     count(settlement, result, samples, *delivery.row);
     delivery.row->counts.queued_bytes -= bytes_of(delivery);
     queued_bytes_ -= bytes_of(delivery);
-    made_room = was_full && !full();
+    on_queue_space = was_full && !full();
   }
   if (!result.delivered && delivery.ack) delivery.ack->refuse();
-  if (made_room) made_room_();
+  if (on_queue_space) on_queue_space_();
 }
 
 void SinkWorker::begin_stop(int64_t deadline_ns) {

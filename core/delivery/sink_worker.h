@@ -53,16 +53,16 @@ struct Delivery {
 // delivered at the end remain in the spool.
 class SinkWorker {
  public:
-  // The host's name selects the time within `spread` at which the sink sends. `made_room` is called, without a lock, when a full
-  // queue accepts batches again.
+  // The host's name selects the time within `spread` at which the sink sends. `on_queue_space` is called, without a lock, when a
+  // full queue accepts batches again.
   SinkWorker(const StageDescription &description, std::string name, Symbols &symbols, Ledger &ledger, std::string_view host,
-             std::function<void()> made_room, Launcher *launcher = nullptr);
+             std::function<void()> on_queue_space, Launcher *launcher = nullptr);
   SinkWorker(const SinkWorker &) = delete;
   SinkWorker &operator=(const SinkWorker &) = delete;
   ~SinkWorker();
 
-  Status create();  // the instance
-  Status start();   // the spool, the sink and its threads; the spool's backlog enters the ledger
+  Status create();  // creates the sink's instance
+  Status start();   // starts the spool, the sink and its threads; adds the spool's backlog to the ledger
   const StageDescription &description() const { return description_; }
   const std::string &name() const { return name_; }  // "sink sqlite", unique in the agent
 
@@ -75,7 +75,7 @@ class SinkWorker {
   // Wakes the threads after pushes; call it without the lock.
   void wake() { work_.notify_all(); }
 
-  bool running() const;  // started, and without a stop request
+  bool running() const;  // whether it has started and no stop is requested
 
   // Requests the stop, without waiting. The thread delivers the queue until the deadline (CLOCK_MONOTONIC), with a spool until the
   // sink first fails; then it flushes and stops the sink.
@@ -89,7 +89,7 @@ class SinkWorker {
   // The result of writing a batch.
   struct WriteResult {
     bool settled = true, delivered = false;  // not settled: the stop's deadline was over before the sink accepted the batch
-    std::string reason;                      // of a batch that is settled, but not delivered
+    std::string reason;                      // reason why a settled batch was not delivered
     int64_t busy_ns = 0;
   };
 
@@ -102,7 +102,7 @@ class SinkWorker {
   void count(const Settlement &settlement, const WriteResult &result, uint64_t samples, LedgerRow &row);
   void settle(const Delivery &delivery, const WriteResult &result);
 
-  // sink_spool.cpp
+  // in sink_spool.cpp
   Status open_spool();
   void restore_row(const SpoolCounts &counts);
   void fill_spool();  // the filler thread
@@ -110,7 +110,7 @@ class SinkWorker {
   Status encode(const Delivery &delivery);
   bool try_put(const Delivery &delivery);
   void count_removed(const Delivery &delivery, std::string_view dropped);
-  void maintain_spool();  // syncs it and drops old records, when they are due
+  void maintain_spool();  // syncs the spool and drops old records, when these are due
   void acknowledge_stored();
   int64_t next_due() const;
   void deliver_spool();
@@ -120,11 +120,11 @@ class SinkWorker {
   LedgerRow &row_of(const std::string &pipeline);
 
   StageDescription description_;
-  int64_t offset_ns_;  // of the send time after a window's end
+  int64_t offset_ns_;  // delay of sending after a window's end
   std::string name_;
   Symbols &symbols_;
   Ledger &ledger_;
-  std::function<void()> made_room_;
+  std::function<void()> on_queue_space_;
   Launcher *launcher_;
   CountingSurroundings surroundings_;
   std::unique_ptr<Instance> instance_;
@@ -143,7 +143,7 @@ class SinkWorker {
   bool filled_ = true;     // the filler has ended
   SpoolDrops unrecorded_;  // dropped from the queue, not yet in the spool's counters
   std::mutex rows_mutex_;
-  std::map<std::string, LedgerRow *, std::less<>> rows_;  // by pipeline
+  std::map<std::string, LedgerRow *, std::less<>> rows_;  // ledger rows by pipeline
   // Used only by the filler.
   FlatEncoder encoder_;
   std::string payload_;

@@ -89,7 +89,7 @@ Status Spool::restore_removed_files() {
 }
 
 Spool::Appended Spool::refuse(std::string_view pipeline, std::string_view reason, uint32_t samples, SpoolDrops &drops) {
-  state_.of(pipeline).drop(reason, samples);
+  state_.counts_of(pipeline).drop(reason, samples);
   drops.push_back({std::string(pipeline), std::string(reason), samples});
   dirty_ = true;
   return {Put::dropped, std::string(reason)};
@@ -97,7 +97,7 @@ Spool::Appended Spool::refuse(std::string_view pipeline, std::string_view reason
 
 void Spool::count_dropped(std::string_view pipeline, std::string_view reason, uint64_t samples) {
   const std::lock_guard lock(mutex_);
-  state_.of(pipeline).drop(reason, samples);
+  state_.counts_of(pipeline).drop(reason, samples);
   dirty_ = true;
 }
 
@@ -130,7 +130,7 @@ int Spool::write(std::string_view pipeline, uint32_t samples, std::string_view p
     end_segment();
     if (const int failed = begin_segment(); failed != 0) return failed;
   }
-  SpoolCounts &counts = state_.of(pipeline);
+  SpoolCounts &counts = state_.counts_of(pipeline);
   Segment &segment = segments_.back();
   record_.clear();
   append_record(

@@ -2,9 +2,8 @@
 // A durable queue of batches in a folder: segment files (segment.h) and the position of the reader (spool_state.h).
 //
 // Invariants
-//  - First in, first out. A record is settled once, after the response of the sink. After a crash at most one record, the one in
-//  flight,
-//    is delivered again.
+//  - First in, first out. A record is settled once, after the response of the sink. After a crash at most one record,
+//    the one in flight, is delivered again.
 //  - An appended record survives the end of the process immediately, and a power failure after the next `sync`.
 //  - For every pipeline accepted = delivered + dropped + dead_letter + queued, at any time and after any crash: missing samples are
 //    counted as dropped ("spool damaged").
@@ -63,14 +62,14 @@ class Spool {
   // One thread calls append, sync and expire; another one take and settle. Any thread calls `close` and `counts`.
   enum class Put {
     stored,
-    dropped,  // by the policy, or because it is too large; counted, and the last element of `drops`
-    full,     // when_full = block
+    dropped,  // dropped by the policy, or because it is too large; counted, and the last element of `drops`
+    full,     // the spool is full and when_full = block
     failed,   // a disk error
     partial,  // the payload would be the first of a segment, but is not complete
   };
   struct Appended {
     Put put = Put::stored;
-    std::string reason;  // of dropped, full and failed
+    std::string reason;  // set for dropped, full and failed
   };
   // Appends a record. The first payload of a segment must be `complete` (FlatEncoder::complete): it has the declarations of all
   // its metrics, so that a segment can be read alone.
@@ -101,7 +100,7 @@ class Spool {
   void put_back(SpoolDrops &drops);
 
   uint64_t id() const { return state_.id; }
-  uint64_t bytes() const;  // of all segments
+  uint64_t bytes() const;  // size of all segments
   std::vector<SpoolCounts> counts() const;
   // Syncs and unlocks the folder. Later calls do nothing.
   void close();
@@ -116,11 +115,11 @@ class Spool {
     int64_t time_ns = 0;
     std::string pipeline;
     uint32_t samples = 0;
-    bool kept = true;  // a crash restores it; false after later records were dropped
+    bool kept = true;  // false: later records were dropped, so that a crash does not restore this one
   };
 
   explicit Spool(SpoolLimits limits);
-  // spool_open.cpp
+  // in spool_open.cpp
   Status open_folder();
   Status find_segments();
   Status load();
@@ -133,19 +132,19 @@ class Spool {
   Status lock_folder();
   Status open_state();
 
-  // spool.cpp
+  // in spool.cpp
   Status restore_removed_files();
   bool is_active_in_place() const;
   bool make_room(uint64_t size, SpoolDrops &drops);
   bool disk_is_low(uint64_t size) const;
   Appended refuse(std::string_view pipeline, std::string_view reason, uint32_t samples, SpoolDrops &drops);
   bool fits(uint64_t size) const;
-  int write(std::string_view pipeline, uint32_t samples, std::string_view payload, uint64_t size);  // errno
+  int write(std::string_view pipeline, uint32_t samples, std::string_view payload, uint64_t size);  // returns 0 or errno
   int begin_segment();
   void end_segment();
   void set_reserve(bool exists);
 
-  // spool_take.cpp
+  // in spool_take.cpp
   SegmentReader *reader();
   void read_inherited(SegmentReader &from, const Segment &segment);
   SegmentReader::Found find_next(bool check_body, SpoolDrops &drops);
@@ -162,7 +161,7 @@ class Spool {
 
   SpoolLimits limits_;
   uint64_t segment_bytes_ = 0;
-  Descriptor folder_;  // locked
+  Descriptor folder_;  // the folder, locked by this process
   StateFile state_file_;
 
   mutable std::mutex mutex_;  // guards the members below; locked during a sync only if a segment ends or is removed

@@ -105,7 +105,7 @@ void Spool::find_position() {
   const auto begin_at = [&](std::string_view pipeline, uint64_t samples) {
     if (std::find(known.begin(), known.end(), pipeline) != known.end()) return;
     known.emplace_back(pipeline);
-    SpoolCounts &counts = state_.of(pipeline);
+    SpoolCounts &counts = state_.counts_of(pipeline);
     counts.appended = counts.consumed = samples;
   };
   uint64_t id = 0;
@@ -150,7 +150,7 @@ Status Spool::scan_end() {
 void Spool::scan(const Segment &segment, SegmentReader &reader) {
   state_.next_sequence = std::max(state_.next_sequence, segment.name + 1);
   const auto appended = [&](std::string_view pipeline, uint64_t samples) {
-    SpoolCounts &counts = state_.of(pipeline);
+    SpoolCounts &counts = state_.counts_of(pipeline);
     counts.appended = std::max(counts.appended, samples);
   };
   if (reader.header())

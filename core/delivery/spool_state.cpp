@@ -86,7 +86,7 @@ void SpoolCounts::drop(std::string_view reason, uint64_t samples) {
   found->second += samples;
 }
 
-SpoolCounts &SpoolState::of(std::string_view pipeline) {
+SpoolCounts &SpoolState::counts_of(std::string_view pipeline) {
   for (SpoolCounts &counts : pipelines)
     if (counts.pipeline == pipeline) return counts;
   SpoolCounts &made = pipelines.emplace_back();

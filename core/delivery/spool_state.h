@@ -26,7 +26,7 @@ namespace atalaya::core {
 struct SpoolCounts {
   std::string pipeline;
   uint64_t appended = 0, consumed = 0, delivered = 0, dead_letter = 0;
-  std::map<std::string, uint64_t, std::less<>> dropped;  // by reason
+  std::map<std::string, uint64_t, std::less<>> dropped;  // samples by reason
 
   uint64_t queued() const { return appended - consumed; }
   uint64_t dropped_total() const;
@@ -36,10 +36,10 @@ struct SpoolCounts {
 
 struct SpoolState {
   uint64_t id = 0, next_sequence = 1;
-  uint64_t segment = 0, offset = 0;  // of the first record that is not settled; offset 0: the segment's first record
+  uint64_t segment = 0, offset = 0;  // position of the first record that is not settled; offset 0: the segment's first record
   std::vector<SpoolCounts> pipelines;
 
-  SpoolCounts &of(std::string_view pipeline);  // created on first use; the reference is valid until the next call
+  SpoolCounts &counts_of(std::string_view pipeline);  // created on first use; the reference is valid until the next call
   bool operator==(const SpoolState &) const = default;
 };
 

@@ -40,7 +40,7 @@ std::optional<Spool::Entry> Spool::take(SpoolDrops &drops) {
 bool Spool::settle(const Settlement &settlement) {
   const std::lock_guard lock(mutex_);
   if (closed_ || !in_flight_) return false;
-  SpoolCounts &counts = state_.of(in_flight_->pipeline);
+  SpoolCounts &counts = state_.counts_of(in_flight_->pipeline);
   counts.consumed += in_flight_->samples;
   counts.delivered += settlement.delivered;
   counts.dead_letter += settlement.dead_letter;
@@ -231,7 +231,7 @@ void Spool::quarantine(uint64_t offset, uint64_t size) {
 }
 
 void Spool::drop(std::string_view pipeline, std::string_view reason, uint64_t samples, SpoolDrops &drops) {
-  SpoolCounts &counts = state_.of(pipeline);
+  SpoolCounts &counts = state_.counts_of(pipeline);
   counts.consumed += samples;
   counts.drop(reason, samples);
   dirty_ = true;

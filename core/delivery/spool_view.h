@@ -13,12 +13,12 @@ namespace atalaya::core {
 
 struct SpoolView {
   struct File {
-    uint64_t name = 0, size = 0;
+    uint64_t name = 0, size = 0;  // name: sequence of its first record
     std::string path;
   };
-  SpoolState state;  // the last stored one
+  SpoolState state;  // the last stored state
   bool has_state = false;
-  std::vector<File> segments;  // with undelivered records
+  std::vector<File> segments;  // segments with undelivered records
 };
 
 // Returns an error if the folder contains no spool.

@@ -27,7 +27,7 @@ struct Call {
   atalaya_window window{};
   ForeignBatch batch;
   uint64_t used = 0;        // bytes of the batches' memory that contain `batch`
-  int64_t deadline_ns = 0;  // of flush
+  int64_t deadline_ns = 0;  // deadline of a flush
   uint32_t metrics = 0;     // size of the host's catalogue: if it has grown, the child requests missing metrics again
 };
 
@@ -43,7 +43,7 @@ struct Answer {
   int32_t code = 0;
   uint32_t text_size = 0;
   int64_t retry_after_ns = 0;
-  ForeignBatch batch;  // collect, process, and a batch that is emitted
+  ForeignBatch batch;  // the batch of collect, process or emit
   uint64_t base = 0;   // address of the batches' memory in the child
   uint32_t counted = 0;
   std::array<char, 512> text{};

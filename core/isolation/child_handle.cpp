@@ -29,8 +29,8 @@ Result<Pair> socket_pair() {
   int pair[2] = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return Error{"socketpair: " + error_text(errno)};
   Pair made{Descriptor(pair[0]), Descriptor(pair[1])};
-  const timeval patience{kPatience, 0};
-  ::setsockopt(made.ours.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+  const timeval response_timeout{kPatience, 0};
+  ::setsockopt(made.ours.get(), SOL_SOCKET, SO_SNDTIMEO, &response_timeout, sizeof(response_timeout));
   return made;
 }
 
@@ -88,10 +88,10 @@ ChildHandle::Event ChildHandle::wait(uint32_t number, int64_t until_ns) {
   for (;;) {
     const uint32_t seen = control().news.load(std::memory_order_acquire);
     if (answered(number)) return Event::answered;
-    if (control().emitted.load(std::memory_order_acquire) != emits_taken_) return Event::emitted;
-    if (!usable()) return Event::gone;
+    if (control().emitted.load(std::memory_order_acquire) != handled_emits_) return Event::emitted;
+    if (!usable()) return Event::ended;
     const int64_t until = std::min(until_ns, end_by_.load());
-    if (until != INT64_MAX && monotonic() >= until) return Event::late;
+    if (until != INT64_MAX && monotonic() >= until) return Event::timed_out;
     futex_wait(control().news, seen, until);
   }
 }
@@ -156,10 +156,10 @@ void ChildHandle::take_counts(Surroundings &surroundings) const {
 }
 
 void ChildHandle::answer_emit(int32_t code, uint64_t id) {
-  ++emits_taken_;
+  ++handled_emits_;
   control().emit_answer.code = code;
   control().emit_answer.id = id;
-  control().emit_answered.store(emits_taken_, std::memory_order_release);
+  control().emit_answered.store(handled_emits_, std::memory_order_release);
   futex_wake(control().emit_answered);
 }
 

@@ -22,9 +22,9 @@ class ChildHandle {
   static Result<std::shared_ptr<ChildHandle>> spawn(Launcher &launcher, uint64_t capabilities, int64_t memory_bytes,
                                                     bool reads_only);
 
-  enum class Event { answered, emitted, gone, late };
+  enum class Event { answered, emitted, ended, timed_out };
   // One call at a time. `begin` starts a call and returns its number. `wait` returns when the call is answered, a batch is
-  // emitted, the child has ended, or the time or that of `end_by` is over.
+  // emitted, the child has ended, or the deadline of the call or of `end_by` is over.
   uint32_t begin(const Call &call);
   Event wait(uint32_t number, int64_t until_ns);
   bool answered(uint32_t number) const { return control().answered.load(std::memory_order_acquire) == number; }
@@ -42,7 +42,7 @@ class ChildHandle {
   int64_t retry_after_ns() const;
   void take_counts(Surroundings &surroundings) const;
   void answer_emit(int32_t code, uint64_t id);
-  void read_base();  // after the first answer
+  void read_base();  // reads the address of the batches' memory in the child; call it after the first answer
   BatchMemory memory() const { return {batches_.data(), batches_.size(), base_}; }
   // Reports the size of a batch. Frees memory that recent batches did not need. Call it between calls.
   void used(size_t bytes);
@@ -64,7 +64,7 @@ class ChildHandle {
   Descriptor requests_, notices_;
   StartedChild process_;
   uint64_t base_ = 0;
-  uint32_t number_ = 0, emits_taken_ = 0;
+  uint32_t number_ = 0, handled_emits_ = 0;
   size_t peak_bytes_ = 0, touched_bytes_ = 0;
   unsigned uses_ = 0;
   std::atomic<int64_t> end_by_{INT64_MAX};

@@ -19,12 +19,12 @@ class ChildLifecycle {
  public:
   using Handle = std::shared_ptr<ChildHandle>;
 
-  // Calling threads.
+  // Functions for the calling threads.
   Outcome wait_created();
   void request_start();  // also discards the outcome of the last start
   Outcome wait_started();
   bool request_stop();   // false when it is requested already
-  Handle request_end();  // the child, if one runs
+  Handle request_end();  // requests the end; returns the child, if one runs
   Handle ready() const;  // the child that accepts calls, or null
   Handle wait_to_run();  // the child that accepts calls; null when the component is interrupted or stopped
   struct Interrupted {
@@ -32,20 +32,19 @@ class ChildLifecycle {
     bool first = false;
   };
   Interrupted interrupt();
-  void end_by(int64_t deadline_ns);  // for this child and all later ones
+  void end_by(int64_t deadline_ns);  // sets the deadline for this child and all later ones
 
-  // The supervisor.
-  // Waits until a child runs, or until a new one is due: its start is requested and `retry_at` (CLOCK_MONOTONIC) is over. False at
-  // the end.
+  // Functions for the supervisor. The first one waits until a child runs, or until a new one is due: its start is requested and
+  // `retry_at` (CLOCK_MONOTONIC) is over. False at the end of the component.
   bool wait_for_work(int64_t retry_at);
   Handle child() const;
   bool set_child(const Handle &child);  // false at the end
   void set_created();
-  bool start_requested() const;                // in general
+  bool start_requested() const;                // whether the component shall run
   bool start_pending() const;                  // requested, and without an outcome yet
   bool set_started(const Outcome &outcome);    // false when a later start has failed
   bool fail_create(const std::string &error);  // removes the child; true when create has no earlier outcome, which `error` becomes
-  void set_unavailable();                      // no calls, until the child is removed
+  void set_unavailable();                      // the child accepts no calls until it is removed
   bool remove_child();                         // true when its end was requested
 
  private:

@@ -17,8 +17,8 @@ namespace atalaya::core {
 struct Isolation {
   bool on = false;
   int64_t memory_bytes = 0;
-  int64_t time_ns = 0;      // of one call
-  int64_t cpu_percent = 0;  // of a core; 0: no limit
+  int64_t time_ns = 0;      // maximum time of one call
+  int64_t cpu_percent = 0;  // maximum per cent of a core; 0: no limit
   bool operator==(const Isolation &) const = default;
 };
 

@@ -78,9 +78,9 @@ Outcome RemoteInstance::call(const Handle &child, Call call, int64_t limit_ns) {
       case ChildHandle::Event::emitted:
         forward_emitted(child);  // a push source that emits outside run: the batch is rejected
         break;
-      case ChildHandle::Event::gone:
+      case ChildHandle::Event::ended:
         return unavailable("its process has ended");
-      case ChildHandle::Event::late:
+      case ChildHandle::Event::timed_out:
         return handle_timeout(child, call.op, limit_ns);
     }
   }
@@ -167,10 +167,10 @@ Outcome RemoteInstance::run() {
     const Handle child = lifecycle_.wait_to_run();
     if (!child) return {};
     const uint32_t number = child->begin({.op = Op::run, .metrics = symbols_.catalogue().size()});
-    for (auto event = child->wait(number, INT64_MAX); event != ChildHandle::Event::gone; event = child->wait(number, INT64_MAX)) {
+    for (auto event = child->wait(number, INT64_MAX); event != ChildHandle::Event::ended; event = child->wait(number, INT64_MAX)) {
       if (event == ChildHandle::Event::emitted) forward_emitted(child);
       if (event == ChildHandle::Event::answered) return handle_answer(child);
-      if (event == ChildHandle::Event::late) return handle_timeout(child, Op::run, isolation_.time_ns);
+      if (event == ChildHandle::Event::timed_out) return handle_timeout(child, Op::run, isolation_.time_ns);
     }
   }
 }

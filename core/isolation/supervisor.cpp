@@ -178,7 +178,7 @@ void Supervisor::handle_child_end(const Handle &child) {
   if (requested) return;
   if (monotonic() - started_at_ > kStableAfter) back_off_ = 0;
   schedule_retry();
-  surroundings_.restarted();
+  surroundings_.on_restart();
   surroundings_.log(LogLevel::error,
                     child_.label + ": its process " + exit_text(*child, exit_of(child->process())) + "; it is started again");
 }

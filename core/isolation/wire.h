@@ -74,7 +74,7 @@ class Reader {
 
 // The component that a child creates.
 struct Order {
-  std::string path;  // of the plugin's file
+  std::string path;  // path of the plugin's file
   uint32_t kind = 0;
   std::string name, label;
   Parameters parameters;

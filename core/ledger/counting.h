@@ -17,7 +17,7 @@ namespace atalaya::core {
 // Samples that an instance counted with host->count since the last `take`.
 struct Tally {
   int64_t merged = 0, created = 0, dropped = 0, dead_letter = 0;
-  std::vector<std::pair<std::string, int64_t>> reasons;  // of dropped
+  std::vector<std::pair<std::string, int64_t>> reasons;  // dropped samples by reason
 };
 
 // The services of an instance in the engine. Collects its counts until the engine moves them into the ledger.
@@ -26,7 +26,7 @@ class CountingSurroundings : public Surroundings {
   CountingSurroundings(Ledger &ledger, std::string state_dir) : ledger_(ledger), state_dir_(std::move(state_dir)) {}
 
   void count(int32_t what, std::string_view reason, uint64_t samples) override;
-  void restarted() override { ++restarts_; }
+  void on_restart() override { ++restarts_; }
   std::optional<std::string> state_dir() override;
   bool ledger(uint64_t row, atalaya_ledger_row &out) override;
 

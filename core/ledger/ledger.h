@@ -17,14 +17,14 @@ namespace atalaya::core {
 
 enum class RowType { source = 1, stage = 2, sink = 3 };
 
-// In samples, unless the name has another unit.
+// Counts of samples, unless the name has another unit.
 struct Counts {
   int64_t in = 0, created = 0, out = 0, dropped = 0, merged = 0, dead_letter = 0;
   int64_t queued = 0, queued_bytes = 0;  // samples in memory, in flight and in the spool; bytes of memory
-  int64_t spooled = 0;                   // of the queued samples: those in the spool
+  int64_t spooled = 0;                   // the queued samples that are in the spool
   int64_t gaps = 0;                      // windows that a source skipped
   int64_t errors = 0;                    // calls that failed
-  int64_t restarts = 0;                  // of the process of an isolated component
+  int64_t restarts = 0;                  // restarts of the process of an isolated component
   int64_t busy_ns = 0;                   // time in calls of the component
 };
 
@@ -33,7 +33,7 @@ struct LedgerRow {
   std::string pipeline, component;  // component: "1 source proc", "3 filter value", "sink sqlite"
   Counts counts;
   uint64_t spool = 0;                                   // id of the spool whose counters are included
-  std::map<std::string, int64_t, std::less<>> reasons;  // of dropped
+  std::map<std::string, int64_t, std::less<>> reasons;  // dropped samples by reason
 
   // Missing (positive) or surplus samples; 0 = balanced.
   int64_t imbalance() const;

@@ -34,21 +34,21 @@ WindowClock::Tick WindowClock::tick(const ClockReading &now, bool paused) {
   const int64_t realtime = now.monotonic + real_offset_;
   const int64_t late = std::max<int64_t>(realtime - next_end_, 0);
   const int64_t missed = late / interval_;
-  const int64_t time = next_end_ + late / grain() * grain();
+  const int64_t time = next_end_ + late / rounding_ns() * rounding_ns();
   const int64_t reading = time - real_offset_;
   const int64_t elapsed = reading - last_reading_;
   next_after(next_end_ + missed * interval_);
 
   Tick tick;
-  tick.collect = !paused && (!whole_ || elapsed >= interval_ / 2);
+  tick.collect = !paused && (!is_complete_ || elapsed >= interval_ / 2);
   tick.gaps = missed + (tick.collect ? 0 : 1);
   if (!tick.collect) return tick;
   tick.window = {sizeof(atalaya_window), 0, time, elapsed, interval_, reading};
-  if (!whole_ && elapsed < interval_ - interval_ / 20) {
+  if (!is_complete_ && elapsed < interval_ - interval_ / 20) {
     tick.window.flags = ATALAYA_WINDOW_BASELINE;
     tick.window.duration_ns = 0;
   }
-  whole_ = true;
+  is_complete_ = true;
   last_reading_ = reading;
   return tick;
 }
@@ -59,7 +59,7 @@ WindowClock::Tick WindowClock::baseline(const ClockReading &now) {
   tick.window = {sizeof(atalaya_window), ATALAYA_WINDOW_BASELINE, now.realtime, 0, interval_, now.monotonic};
   tick.gaps = started_ ? 1 : 0;
   started_ = true;
-  whole_ = false;
+  is_complete_ = false;
   real_offset_ = last_offset_;
   last_reading_ = now.monotonic;
   next_after(now.realtime / interval_ * interval_);

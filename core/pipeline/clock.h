@@ -40,17 +40,17 @@ class WindowClock {
  private:
   Tick baseline(const ClockReading &now);
   void next_after(int64_t end);
-  int64_t grain() const { return std::max<int64_t>(interval_ / 100, 1); }
+  int64_t rounding_ns() const { return std::max<int64_t>(interval_ / 100, 1); }
 
   int64_t interval_;
   int64_t deadline_ = 0;
   bool started_ = false;
-  bool whole_ = false;        // the last collection was at the start of a window
+  bool is_complete_ = false;  // the last collection was at the start of a window
   int64_t last_reading_ = 0;  // CLOCK_MONOTONIC time of the last collection, rounded as its window
   int64_t next_end_ = 0;
   int64_t real_offset_ = 0;  // realtime - monotonic without the noise of a reading: slewing changes both clocks
-  int64_t last_offset_ = 0;  // the same at the last tick: a jump is a clock step
-  int64_t boot_offset_ = 0;  // boottime - monotonic: growth is suspend
+  int64_t last_offset_ = 0;  // real_offset_ at the last tick: a jump is a clock step
+  int64_t boot_offset_ = 0;  // boottime - monotonic: it grows during a suspend
 };
 
 }  // namespace atalaya::core

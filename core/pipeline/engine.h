@@ -25,8 +25,8 @@ namespace atalaya::core {
 class Engine {
  public:
   struct Options {
-    int64_t flush_deadline_ns = 5'000'000'000;  // for delivering the queues when stopping
-    uint64_t max_windows = 0;                   // stop after this many whole windows; 0 = never
+    int64_t flush_deadline_ns = 5'000'000'000;  // maximum time to deliver the queues during a stop
+    uint64_t max_windows = 0;                   // stop after this many complete windows; 0 = never
     std::string host;                           // "" = the host's name
     Launcher *launcher = nullptr;               // for isolated components
     // The engine thread calls `alive` at this interval, for a watchdog, except while it starts or stops.
@@ -63,8 +63,8 @@ class Engine {
  private:
   struct Graph {
     FileDescription file;
-    std::vector<std::shared_ptr<SinkWorker>> sinks;       // as in file.sinks
-    std::vector<std::shared_ptr<PipelineRun>> pipelines;  // as in file.pipelines
+    std::vector<std::shared_ptr<SinkWorker>> sinks;       // in the order of file.sinks
+    std::vector<std::shared_ptr<PipelineRun>> pipelines;  // in the order of file.pipelines
   };
   struct Reload {
     FileDescription file;

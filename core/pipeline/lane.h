@@ -56,8 +56,8 @@ class Lane {
 
 // The pipelines of a graph, divided by the thread that runs them.
 struct Division {
-  Pipelines engine;              // on the engine's thread
-  std::vector<Pipelines> lanes;  // on a thread each
+  Pipelines engine;              // pipelines that run on the engine's thread
+  std::vector<Pipelines> lanes;  // pipelines of each lane; a lane has its own thread
 };
 // Divides pipelines among the engine's thread and lanes. Connected pipelines have the same thread. If all pipelines are connected,
 // no lane is needed.

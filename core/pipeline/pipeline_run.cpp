@@ -101,7 +101,7 @@ bool PipelineRun::tick(const ClockReading &now) {
   BatchOwner batch = services_.pool->take();
   for (SourceRun &source : sources_) source.tick(tick, now.monotonic, *batch, transaction_);
   if (!tick.collect) {
-    services_.pool->give_back(std::move(batch));
+    services_.pool->return_batch(std::move(batch));
     transaction_.commit(services_.ledger);
     return false;
   }

@@ -74,10 +74,10 @@ class PipelineRun {
   std::optional<WindowClock> clock_;
   std::vector<SourceRun> sources_;
   StageChain stages_;
-  LedgerRow *input_row_ = nullptr;  // of the parent pipeline's output
+  LedgerRow *input_row_ = nullptr;  // row of the parent pipeline's output
   PipelineOutput output_;
   Transaction transaction_;
-  std::optional<atalaya_window> newest_window_;  // of the processed ones
+  std::optional<atalaya_window> newest_window_;  // the latest processed window
   bool started_ = false;
   bool had_complete_window_ = false;
 };

@@ -69,13 +69,13 @@ class SourceRun {
   int64_t interval_ns_;
   PipelineServices *services_;
   CountingSurroundings *surroundings_ = nullptr;
-  SourceThread *thread_ = nullptr;      // the same object as surroundings_, if the source has a thread of its own
+  SourceThread *thread_ = nullptr;      // the same object as surroundings_, if the source has a separate thread
   std::shared_ptr<Instance> instance_;  // owns its surroundings: acknowledgements may outlive the pipeline
   LedgerRow *row_ = nullptr;
-  unsigned failures_ = 0;                   // consecutive
-  int64_t retry_at_ = 0;                    // CLOCK_MONOTONIC; no collect before
-  std::optional<int64_t> last_reading_ns_;  // of its last window
-  bool missed_baseline_ = false;            // since then
+  unsigned failures_ = 0;                   // number of consecutive failed collects
+  int64_t retry_at_ = 0;                    // no collect before this CLOCK_MONOTONIC time
+  std::optional<int64_t> last_reading_ns_;  // CLOCK_MONOTONIC time at the end of its last window
+  bool missed_baseline_ = false;            // a baseline was missed since that window
   bool off_ = false;
   bool unsupported_ = false;
 };

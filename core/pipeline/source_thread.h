@@ -29,13 +29,13 @@ class SourceThread : public CountingSurroundings {
   struct Arrival {
     BatchOwner batch;
     atalaya_window window{};
-    Outcome outcome;      // of a collect
-    uint64_t id = 0;      // of a pushed batch, for acked
-    int64_t busy_ns = 0;  // of a collect
+    Outcome outcome;      // result of a collect
+    uint64_t id = 0;      // id of a pushed batch, for `acked`
+    int64_t busy_ns = 0;  // time in a collect
   };
   // Requests a window of a pull source. False if the previous window is not complete.
   bool request(const atalaya_window &window);
-  // Engine thread.
+  // Returns a batch that waits. Engine thread.
   std::optional<Arrival> take();
   bool ended();  // the source has ended and no batch waits
   // Ends the thread: interrupts a push source, waits for the requested window of a pull source. With `last_call` the source is

@@ -55,7 +55,7 @@ BatchRef freeze_compact(BatchPool &pool, BatchOwner batch, uint64_t input_count)
   const size_t expected = batch->used_bytes() * batch->count() / std::max<uint64_t>({input_count, batch->count(), 1});
   auto compact = std::make_shared<Batch>(expected + 1024);
   compact->append(batch->raw());
-  pool.give_back(std::move(batch));
+  pool.return_batch(std::move(batch));
   return compact;
 }
 

@@ -41,14 +41,14 @@ class StageRun {
   void call_function(Batch &batch, const std::shared_ptr<Acknowledgement> &ack, Transaction &transaction);
   void warn_if_all_dropped(const Counts &counts);
 
-  std::string pipeline_;  // its name
+  std::string pipeline_;  // the pipeline's name
   StageDescription description_;
   std::shared_ptr<FunctionHost> functions_;
   std::unique_ptr<CountingSurroundings> surroundings_;
   std::unique_ptr<Instance> instance_;  // null for an inline function
   LedgerRow *row_ = nullptr;
-  unsigned empty_windows_ = 0;   // since the start, with input samples and without output samples
-  bool output_checked_ = false;  // it has passed a sample, or the warning is logged
+  unsigned empty_windows_ = 0;   // windows since the start with input samples and without output samples
+  bool output_checked_ = false;  // the stage has passed a sample, or the warning was logged
 };
 
 }  // namespace atalaya::core

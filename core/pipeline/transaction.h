@@ -27,7 +27,7 @@ class Transaction {
   struct Change {
     LedgerRow *row;
     Counts counts;       // are added to those of the row
-    std::string reason;  // of counts.dropped
+    std::string reason;  // reason of counts.dropped
   };
   std::vector<Change> changes_;
   std::vector<std::pair<SinkWorker *, Delivery>> deliveries_;

@@ -17,7 +17,7 @@ class ActiveCall {
   ~ActiveCall();
 
  private:
-  const char *label_before_, *operation_before_;  // of the enclosing call
+  const char *label_before_, *operation_before_;  // texts of the enclosing call
 };
 
 // The text `pipeline "x": source "y": collect` of the longest current call that has lasted at least `min_ns`. Runs of push sources

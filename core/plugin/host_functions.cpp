@@ -64,7 +64,7 @@ struct HostFunctions {
   static Batch *owned(void *self, const atalaya_batch *batch) {
     const LocalInstance &instance = of(self);
     if (instance.current_ != nullptr && batch == &instance.current_->raw()) return instance.current_;
-    for (const BatchOwner &lent : instance.lent_)
+    for (const BatchOwner &lent : instance.new_batches_)
       if (batch == &lent->raw()) return lent.get();
     return nullptr;
   }
@@ -177,22 +177,22 @@ struct HostFunctions {
   static int32_t new_batch(void *self, atalaya_batch **batch) noexcept {
     return answer([&]() -> int32_t {
       LocalInstance &instance = of(self);
-      if (instance.lent_.size() >= kMaxLent) return ATALAYA_RETRY;
+      if (instance.new_batches_.size() >= kMaxLent) return ATALAYA_RETRY;
       BatchOwner owner = instance.surroundings_.new_batch();
       if (owner == nullptr) return ATALAYA_RETRY;
-      instance.lent_.push_back(std::move(owner));
-      *batch = &instance.lent_.back()->raw();
+      instance.new_batches_.push_back(std::move(owner));
+      *batch = &instance.new_batches_.back()->raw();
       return ATALAYA_OK;
     });
   }
   static int32_t emit(void *self, atalaya_batch *batch, uint64_t *id) noexcept {
     return answer([&]() -> int32_t {
       LocalInstance &instance = of(self);
-      const auto found = std::find_if(instance.lent_.begin(), instance.lent_.end(),
+      const auto found = std::find_if(instance.new_batches_.begin(), instance.new_batches_.end(),
                                       [batch](const BatchOwner &lent) { return &lent->raw() == batch; });
-      if (found == instance.lent_.end()) return ATALAYA_PERMANENT;
+      if (found == instance.new_batches_.end()) return ATALAYA_PERMANENT;
       BatchOwner owner = std::move(*found);
-      instance.lent_.erase(found);
+      instance.new_batches_.erase(found);
       uint64_t given = 0;
       const int32_t code = instance.surroundings_.emit(std::move(owner), given);
       if (id != nullptr) *id = given;

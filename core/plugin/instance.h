@@ -28,11 +28,11 @@ class Surroundings {
   virtual void log(LogLevel level, std::string_view text);                              // any thread
   virtual void count(int32_t /*what*/, std::string_view /*reason*/, uint64_t /*n*/) {}  // any thread
   virtual int64_t now(int32_t clock);                                                   // any thread
-  virtual BatchOwner new_batch() { return nullptr; }                                    // push sources
+  virtual BatchOwner new_batch() { return nullptr; }                                    // only for push sources
   virtual int32_t emit(BatchOwner, uint64_t & /*id*/) { return ATALAYA_END; }
   virtual std::optional<std::string> state_dir() { return std::nullopt; }
   // The process of an isolated instance was restarted after a crash or a hang.
-  virtual void restarted() {}
+  virtual void on_restart() {}
   // Reads a ledger row of a snapshot; row 0 makes a new snapshot. Texts in `out` are valid until the next row 0.
   virtual bool ledger(uint64_t /*row*/, atalaya_ledger_row & /*out*/) { return false; }
 };

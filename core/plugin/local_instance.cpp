@@ -109,7 +109,7 @@ Outcome LocalInstance::collect(const atalaya_window &window, Batch &batch) {
 
 Outcome LocalInstance::run() {
   Outcome outcome = call(label_, "run", [this](atalaya_error *error) { return component().ops->run(instance_, error); });
-  lent_.clear();
+  new_batches_.clear();
   return outcome;
 }
 

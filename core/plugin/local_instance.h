@@ -35,8 +35,8 @@ class LocalInstance final : public Instance {
   void *instance_ = nullptr;
   bool created_ = false, started_ = false;
 
-  Batch *current_ = nullptr;      // the batch of the current collect or process call
-  std::vector<BatchOwner> lent_;  // from new_batch, not yet emitted
+  Batch *current_ = nullptr;             // the batch of the current collect or process call
+  std::vector<BatchOwner> new_batches_;  // from new_batch, not yet emitted
   std::mutex state_dir_mutex_;
   std::string state_dir_;
 };

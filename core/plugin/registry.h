@@ -107,7 +107,7 @@ class Registry {
 
   std::vector<Entry> entries_;
   std::vector<std::string> refused_;
-  std::map<ComponentName, size_t> by_name_;            // -> entries_
+  std::map<ComponentName, size_t> by_name_;            // index in entries_
   std::vector<std::shared_ptr<const Plugin>> opened_;  // parallel to entries_; null until used
 };
 

@@ -112,8 +112,8 @@ int main(int argc, char **argv) {
   if (shared == MAP_FAILED) fail("mmap");
   auto &made = *new (shared) std::atomic<uint64_t>(0);
   std::array<pid_t, kTakers> takers{};
-  for (pid_t &taker : takers)
-    if ((taker = forked()) == 0) take(server);
+  for (pid_t &receiver : takers)
+    if ((receiver = forked()) == 0) take(server);
   std::array<pid_t, kMakers> makers{};
   const int64_t begin = now();
   for (uint32_t maker = 0; maker < kMakers; ++maker)
@@ -121,9 +121,9 @@ int main(int argc, char **argv) {
   for (const pid_t maker : makers) ::waitpid(maker, nullptr, 0);
   const double passed = static_cast<double>(now() - begin) / kSecond;
   ::usleep(200'000);  // the takers end the connections in the queue
-  for (const pid_t taker : takers) {
-    ::kill(taker, SIGKILL);
-    ::waitpid(taker, nullptr, 0);
+  for (const pid_t receiver : takers) {
+    ::kill(receiver, SIGKILL);
+    ::waitpid(receiver, nullptr, 0);
   }
   std::printf("{\"port\":%u,\"seconds\":%.3f,\"connections\":%llu}\n", port, passed, static_cast<unsigned long long>(made.load()));
   return 0;

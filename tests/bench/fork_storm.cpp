@@ -204,7 +204,7 @@ bool parse(int argc, char **argv, Settings &settings) {
   const struct {
     std::string_view name;
     int64_t &value;
-    int64_t least;
+    int64_t minimum;
   } numbers[] = {{"--seconds", settings.seconds, 1},
                  {"--rate", settings.rate, 1},
                  {"--burn-us", settings.burn_us, 0},
@@ -216,7 +216,7 @@ bool parse(int argc, char **argv, Settings &settings) {
     for (const auto &number : numbers) {
       if (known || argv[i] != number.name || i + 1 == argc) continue;
       number.value = std::strtoll(argv[++i], nullptr, 10);
-      if (number.value < number.least) return false;
+      if (number.value < number.minimum) return false;
       known = true;
     }
     if (!known) return false;

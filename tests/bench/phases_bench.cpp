@@ -36,7 +36,7 @@ double seconds_for(size_t samples) {
 }  // namespace
 
 int main(int argc, char **argv) {
-  const size_t most = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1'000'000;
-  for (size_t samples = 10'000; samples <= most; samples *= 10) seconds_for(samples);
+  const size_t maximum = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1'000'000;
+  for (size_t samples = 10'000; samples <= maximum; samples *= 10) seconds_for(samples);
   return 0;
 }

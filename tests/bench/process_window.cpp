@@ -10,9 +10,9 @@ namespace {
 
 struct Metric {
   const char *name;
-  double most;   // of a busy process
-  int decimals;  // -1: a count
-  bool rate;     // 0 in an idle process
+  double maximum;  // of a busy process
+  int decimals;    // -1: a count
+  bool rate;       // 0 in an idle process
 };
 constexpr Metric kMetrics[] = {
     {"proc.cpu.user", 100, 2, true},
@@ -34,7 +34,7 @@ constexpr Metric kMetrics[] = {
 static_assert(kPoints == kProcesses * std::size(kMetrics));
 
 double drawn(std::minstd_rand &random, const Metric &metric) {
-  const double value = std::uniform_real_distribution<double>(0, metric.most)(random);
+  const double value = std::uniform_real_distribution<double>(0, metric.maximum)(random);
   const double power = std::pow(10, std::max(metric.decimals, 0));
   return std::round(value * power) / power;
 }

@@ -139,9 +139,9 @@ void compare(const std::string &dir, const char *title, size_t size, int count, 
     ours_cpu.push_back(ours.cpu_s / count * 1e6);
     ours_wall.push_back(ours.wall_s / count * 1e6);
   }
-  const auto [least, most] = std::minmax_element(cpu_ratios.begin(), cpu_ratios.end());
+  const auto [minimum, maximum] = std::minmax_element(cpu_ratios.begin(), cpu_ratios.end());
   std::printf("%-34s segments %7.0f us CPU %7.0f us a batch; SQLite %.1f x the CPU (%.1f..%.1f), %.1f x the time\n", title,
-              median(ours_cpu), median(ours_wall), median(cpu_ratios), *least, *most, median(wall_ratios));
+              median(ours_cpu), median(ours_wall), median(cpu_ratios), *minimum, *maximum, median(wall_ratios));
 }
 
 void reopen(const std::string &dir, uint64_t mib) {

@@ -28,7 +28,7 @@ void use(Batch &batch, const Symbols &symbols) {
 void read_all(std::string_view bytes) {
   Symbols symbols;
   Batch batch;
-  const size_t most = 16 * bytes.size() + 65536;
+  const size_t maximum = 16 * bytes.size() + 65536;
   while (!bytes.empty()) {
     const uint64_t before = batch.count();
     const auto decoded = decode_flat(bytes, symbols, batch);
@@ -36,7 +36,7 @@ void read_all(std::string_view bytes) {
       if (batch.count() != before) std::abort();
       break;
     }
-    if (batch.used_bytes() > most) std::abort();
+    if (batch.used_bytes() > maximum) std::abort();
     bytes.remove_prefix(decoded.value().size);
   }
   use(batch, symbols);

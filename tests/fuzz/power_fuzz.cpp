@@ -41,7 +41,7 @@ void readings(std::span<const uint8_t> bytes) {
   std::memcpy(numbers, bytes.data(), sizeof(numbers));
   Zone zone;
   zone.range = numbers[0];
-  if (const auto counts = counted(zone, numbers[1], numbers[2], 5))
+  if (const auto counts = counts_between(zone, numbers[1], numbers[2], 5))
     must(static_cast<double>(*counts) * zone.joules <= zone.max_watts * 5);
 }
 

@@ -18,7 +18,7 @@ using namespace atalaya;
 using namespace atalaya::protocols;
 
 // Samples that reach the pipeline must be whole, whatever was sent.
-class Check final : public Taker {
+class Check final : public RecordReceiver {
  public:
   bool take(const protocols::Record &record) override {
     if (record.kind > ATALAYA_SPAN) std::abort();

@@ -14,7 +14,7 @@ namespace {
 using namespace atalaya;
 using namespace atalaya::protocols;
 
-class Check final : public Taker {
+class Check final : public RecordReceiver {
  public:
   bool take(const protocols::Record &record) override {
     if (record.kind != ATALAYA_METRICS || record.fields.size() != 1 || record.time_ns <= 0 || record.duration_ns < 0) std::abort();

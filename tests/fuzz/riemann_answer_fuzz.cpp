@@ -14,6 +14,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static_cast<void>(atalaya::protocols::length_of(std::span<const unsigned char, 4>(data, 4)));
   const auto answer = atalaya::protocols::read_answer({reinterpret_cast<const char *>(data) + 4, size - 4});
   if (!answer) return 0;
-  if (answer->accepted != answer->words.empty() || answer->words.find('\n') != std::string::npos) std::abort();
+  if (answer->accepted != answer->server_message.empty() || answer->server_message.find('\n') != std::string::npos) std::abort();
   return 0;
 }

@@ -50,7 +50,7 @@ void check_elf(std::string_view text) {
   for (const uint64_t address : kAddresses) symbols.find(address);
   for (uint64_t offset = 0; offset < text.size(); offset += 64) symbols.find(offset);
   const Segments segments(*image);
-  each_function(*image, SHT_SYMTAB, [&](const Function &function) {
+  for_each_function(*image, SHT_SYMTAB, [&](const Function &function) {
     require(!function.name.empty());
     if (const auto offset = segments.offset_of(function.address)) require(segments.address_of(*offset).has_value());
     return true;

@@ -27,7 +27,7 @@ void check_end(const TaskEnd &end) {
     require(counters.get(procfs::Counter::user_ns) + counters.get(procfs::Counter::kernel_ns) == end.cpu.exec_ns);
 }
 
-void take_datagram(Bytes datagram, ThreadSums &sums, const ThreadSums::Take &take) {
+void take_datagram(Bytes datagram, ThreadSums &sums, const ThreadSums::Callback &take) {
   NetlinkMessage message;
   while (next_message(datagram, message)) {
     require(result_of(message).value_or(0) >= 0);
@@ -45,7 +45,7 @@ void take_datagram(Bytes datagram, ThreadSums &sums, const ThreadSums::Take &tak
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   Bytes rest(reinterpret_cast<const std::byte *>(data), size);
   ThreadSums sums(4);
-  const ThreadSums::Take take = [](const ProcessEnd &end) {
+  const ThreadSums::Callback take = [](const ProcessEnd &end) {
     require(end.counters.has(procfs::Counter::user_ns) && end.counters.has(procfs::Counter::kernel_ns));
   };
   while (rest.size() >= 2) {

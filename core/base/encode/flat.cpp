@@ -297,8 +297,8 @@ const char *problem_of(const Header &header, const Parts &parts, const char *end
 }
 
 // Calls take(position, name) for each name and returns the end of their bytes.
-template <class Take>
-const char *each_name(const Header &header, const Parts &parts, Take &&take) {
+template <class Callback>
+const char *each_name(const Header &header, const Parts &parts, Callback &&take) {
   const char *at = parts.bytes;
   for (uint64_t i = 0; i < header.names; ++i) {
     const auto size = value_at<uint32_t>(parts.names, i);
@@ -309,8 +309,8 @@ const char *each_name(const Header &header, const Parts &parts, Take &&take) {
 }
 
 // Calls take(position of its name, info) for each metric, whose texts begin there, and returns their end.
-template <class Take>
-const char *each_metric(const Header &header, const Parts &parts, const char *at, Take &&take) {
+template <class Callback>
+const char *each_metric(const Header &header, const Parts &parts, const char *at, Callback &&take) {
   const auto text = [&at](uint32_t size) {
     const atalaya_str found{at, size};
     at += size;
@@ -446,7 +446,7 @@ Result<FlatRecord> FlatRecord::read(std::string_view bytes) {
   return record;
 }
 
-void FlatRecord::each_sample(const std::function<void(const Sample &)> &take) const {
+void FlatRecord::for_each_sample(const std::function<void(const Sample &)> &take) const {
   if (bytes_.empty()) return;
   const auto header = value_at<Header>(bytes_.data(), 0);
   const Parts parts = parts_of(bytes_.data(), header);

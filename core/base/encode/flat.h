@@ -121,7 +121,7 @@ class FlatRecord {
   uint64_t sample_count() const { return samples_; }
   const std::vector<std::string_view> &names() const { return names_; }
   const std::vector<Metric> &metrics() const { return metrics_; }
-  void each_sample(const std::function<void(const Sample &)> &visit) const;
+  void for_each_sample(const std::function<void(const Sample &)> &visit) const;
 
  private:
   std::string_view bytes_;

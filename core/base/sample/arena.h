@@ -21,10 +21,10 @@ class Arena {
 
   // Returns at least `size` bytes or throws std::bad_alloc. The alignment is a power of two up to 64.
   void *allocate(size_t size, size_t alignment = 8);
-  void reset();  // not for memory of the caller
+  void reset();  // not allowed if the caller owns the memory
 
   size_t used() const { return used_; }          // bytes allocated since the last reset
-  size_t reserved() const { return reserved_; }  // bytes held
+  size_t reserved() const { return reserved_; }  // bytes of all blocks
   // Frees all blocks if less than a quarter of their bytes was used since the last reset.
   void trim();
 

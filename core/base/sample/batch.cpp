@@ -125,7 +125,7 @@ BatchOwner BatchPool::take() {
   return std::make_unique<Batch>();
 }
 
-void BatchPool::give_back(BatchOwner batch) {
+void BatchPool::return_batch(BatchOwner batch) {
   if (batch == nullptr) return;
   batch->recycle();
   const std::lock_guard lock(mutex_);
@@ -143,7 +143,7 @@ void BatchPool::free_unneeded() {
 
 BatchRef BatchPool::freeze(BatchOwner batch) {
   return {batch.release(),
-          [pool = shared_from_this()](const Batch *done) { pool->give_back(BatchOwner(const_cast<Batch *>(done))); }};
+          [pool = shared_from_this()](const Batch *done) { pool->return_batch(BatchOwner(const_cast<Batch *>(done))); }};
 }
 
 }  // namespace atalaya::core

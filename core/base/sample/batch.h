@@ -49,12 +49,12 @@ class Batch {
   void append(const atalaya_batch &other);
 
  private:
-  void reset_view();  // to an empty batch
+  void reset_view();  // makes the batch empty
 
   Arena arena_;
   atalaya_batch raw_{};
   atalaya_sample *own_samples_ = nullptr;  // the sample array that this batch allocated
-  uint64_t own_capacity_ = 0;              // its size in samples
+  uint64_t own_capacity_ = 0;              // capacity of own_samples_, in samples
   unsigned uses_ = 0;
 };
 
@@ -70,7 +70,7 @@ class BatchPool : public std::enable_shared_from_this<BatchPool> {
   static std::shared_ptr<BatchPool> make() { return std::shared_ptr<BatchPool>(new BatchPool); }
 
   BatchOwner take();
-  void give_back(BatchOwner batch);
+  void return_batch(BatchOwner batch);
   BatchRef freeze(BatchOwner batch);  // makes the batch read-only
 
  private:
@@ -79,9 +79,9 @@ class BatchPool : public std::enable_shared_from_this<BatchPool> {
 
   static constexpr size_t kMaxIdle = 16;
   std::mutex mutex_;
-  std::vector<BatchOwner> idle_;  // a stack
+  std::vector<BatchOwner> idle_;  // the batch that was returned last is used first
   size_t min_idle_ = 0;           // smallest size of idle_ since the last free_unneeded
-  unsigned returned_ = 0;         // batches since the last free_unneeded
+  unsigned returned_ = 0;         // batches that were returned since the last free_unneeded
 };
 
 inline std::string_view view_of(atalaya_str text) {

@@ -32,8 +32,8 @@ atalaya_metric_info with_short_texts(atalaya_metric_info info);
 class Catalogue {
  public:
   enum class Outcome { added, same, conflict, invalid, full };
-  static constexpr size_t kMaxBytes = size_t{32} << 20;  // of memory, against senders that declare new metrics without end
-  static constexpr size_t kMaxText = 512;                // of a summary and a source; longer ones are cut
+  static constexpr size_t kMaxBytes = size_t{32} << 20;  // limit of memory, against senders that declare new metrics without end
+  static constexpr size_t kMaxText = 512;                // bytes of a summary or a source; longer ones are cut
 
   explicit Catalogue(size_t max_bytes = kMaxBytes) : max_bytes_(max_bytes) {}
   Catalogue(const Catalogue &) = delete;

@@ -42,7 +42,7 @@ class NameCache {
 
   NameOf name_of_;
   Render render_;
-  std::vector<Name> names_;  // by id
+  std::vector<Name> names_;  // rendered names by id
 };
 
 }  // namespace atalaya::core

@@ -19,7 +19,7 @@ inline int64_t end_of(const atalaya_sample &span) {
 }
 
 // The start of a window that ends at `time_ns`.
-inline int64_t begin_of(int64_t time_ns, int64_t duration_ns) {
+inline int64_t start_of(int64_t time_ns, int64_t duration_ns) {
   const int64_t length_ns = std::max<int64_t>(duration_ns, 0);
   return time_ns < INT64_MIN + length_ns ? INT64_MIN : time_ns - length_ns;
 }

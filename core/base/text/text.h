@@ -29,7 +29,7 @@ std::string_view trimmed(std::string_view text);
 
 // ASCII letters in lower case.
 std::string lower(std::string_view text);
-// Whether it consists of digits, at least one.
+// Whether the text has only digits, at least one.
 bool is_digits(std::string_view text);
 
 // Returns the text up to the separator, or all of it, and removes both from `text`.
@@ -38,7 +38,7 @@ constexpr std::string_view cut_at(std::string_view &text, char separator) {
   text.remove_prefix(std::min(part.size() + 1, text.size()));
   return part;
 }
-// Removes the beginning; false: the text does not have it.
+// Removes the prefix `beginning`. False if the text does not start with it.
 constexpr bool skip_prefix(std::string_view &text, std::string_view beginning) {
   const bool found = text.starts_with(beginning);
   if (found) text.remove_prefix(beginning.size());
@@ -55,7 +55,7 @@ std::string joined(const List &texts, std::string_view separator = ", ") {
   return all;
 }
 
-// The number that is the whole text, without blanks or a plus.
+// Parses the complete text as a number; blanks and a leading plus are not allowed.
 template <class Number, class... Form>
 std::optional<Number> number_from(std::string_view text, Form... form) {
   Number number{};

@@ -13,27 +13,27 @@ namespace atalaya::core::cli {
 
 enum class Values {
   none,
-  words,  // of a list
+  words,  // a fixed list of words
   options,
   files,
-  pipelines,   // files, bundled ones too
-  stores,      // files
+  pipelines,   // pipeline files, also bundled ones
+  stores,      // store files
   sources,     // components
-  components,  // of one component kind
+  components,  // components of one kind
   metrics,
   processes,
   hosts,
   experiments,
   tag_keys,
-  tag_key,     // followed by '='
-  tag_values,  // of one key
+  tag_key,     // tag keys, each followed by '='
+  tag_values,  // the values of one tag key
 };
 
 // The word at the cursor.
 struct Position {
   Values values = Values::none;
-  std::string words;                // of Values::words: "start|end"
-  std::string key;                  // of Values::tag_values
+  std::string words;                // for Values::words: "start|end"
+  std::string key;                  // the tag key, for Values::tag_values
   std::string begin;                // the part of the word before the value: "--metric=", "host,", "process="
   std::string value;                // the typed start of the value
   std::vector<std::string> stores;  // the values of --store in the command line

@@ -12,7 +12,7 @@ namespace atalaya::core {
 Schema common_sink_params();  // queue, when_full, spread, spool
 // The engine's parameters for a component in a pipeline: isolate, isolation, and those of a sink.
 std::vector<atalaya_param> common_params(const atalaya_component &component);
-Parameters isolation_defaults(const atalaya_component &component);  // of the members of `isolation`
+Parameters isolation_defaults(const atalaya_component &component);  // defaults of the members of `isolation`
 // Whether and how the component is isolated. The default for a plugin that is not part of Atalaya is isolation.
 Isolation isolation_of(const Parameters &parameters, const Registry::Component &component);
 Schema pipeline_params();     // every

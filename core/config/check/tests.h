@@ -28,8 +28,8 @@ struct TestSamples {
 struct TestCase {
   std::string name;
   Location where;
-  size_t pipeline = 0;                   // -> FileDescription::pipelines
-  int64_t time_ns = 0, interval_ns = 0;  // of the window
+  size_t pipeline = 0;                   // index in FileDescription::pipelines
+  int64_t time_ns = 0, interval_ns = 0;  // the test's window
   TestSamples input, expect;
 };
 

@@ -18,8 +18,8 @@ class FunctionHost {
   virtual ~FunctionHost() = default;
 
   struct Result {
-    uint64_t dropped = 0;  // the function returned nil
-    uint64_t failed = 0;   // it raised an error or hit a limit
+    uint64_t dropped = 0;  // samples for which the function returned nil
+    uint64_t failed = 0;   // samples whose call raised an error or exceeded a limit
     std::string error;     // the first failure: "file:line: ..."; "" without a failure
   };
   // Calls the function for each sample and removes the dropped samples from the batch. With `pass_failed` a sample whose call

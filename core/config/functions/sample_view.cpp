@@ -21,7 +21,7 @@ constexpr int kCall = 1, kIndex = 2, kLast = 3, kOfFields = 4;
 }  // namespace
 
 struct SampleViews::Callbacks {
-  static SampleViews &owner(lua_State *lua) { return *LuaState::of(lua).views(); }
+  static SampleViews &owner(lua_State *lua) { return *LuaState::from_lua(lua).views(); }
 
   // A view is a light userdata, which needs no memory: the number of its call, and in the lowest 2 bits the part of the sample.
   enum Part : uintptr_t { kSample, kTagsPart, kFieldsPart, kPartBits = 3 };
@@ -175,7 +175,7 @@ struct SampleViews::Callbacks {
                       luaL_tolstring(lua, 2, nullptr));
   }
   // Counts the copy of the string at index 3 as work.
-  static void charge_copy(lua_State *lua) { LuaState::of(lua).charge(1 + lua_rawlen(lua, 3) / 4); }
+  static void charge_copy(lua_State *lua) { LuaState::from_lua(lua).charge(1 + lua_rawlen(lua, 3) / 4); }
   static int done(lua_State *lua, SampleEdit::Change change) {
     if (change == SampleEdit::Change::done) return 0;
     if (change == SampleEdit::Change::no_room) return luaL_error(lua, "the sample has no room for more");

@@ -146,7 +146,7 @@ void copy_metamethods(lua_State *lua, int metatable) {
   }
   lua_pushvalue(lua, metatable);
   lua_rawsetp(lua, copy, &original_key);
-  LuaState::of(lua).charge(fields);
+  LuaState::from_lua(lua).charge(fields);
 }
 
 int set_metatable(lua_State *lua) {
@@ -180,7 +180,7 @@ int concat(lua_State *lua) {
   const lua_Integer last = lua_isnoneornil(lua, 4) ? luaL_len(lua, 1) : luaL_checkinteger(lua, 4);
   const lua_Unsigned count = first > last ? 0 : static_cast<lua_Unsigned>(last) - static_cast<lua_Unsigned>(first);
   if (count >= LuaLimits::kElements) return luaL_error(lua, "too many elements to concatenate");
-  LuaState::of(lua).charge(count);
+  LuaState::from_lua(lua).charge(count);
   lua_settop(lua, 3);
   lua_pushinteger(lua, last);
   return lua_tocfunction(lua, lua_upvalueindex(1))(lua);
@@ -197,7 +197,7 @@ int require(lua_State *lua) {
   if (type != LUA_TNIL) return 1;
   lua_pushlightuserdata(lua, lua);
   lua_setfield(lua, 2, name);
-  LuaState::of(lua).load_module(name, static_cast<size_t>(lua_tointeger(lua, lua_upvalueindex(1))));
+  LuaState::from_lua(lua).load_module(name, static_cast<size_t>(lua_tointeger(lua, lua_upvalueindex(1))));
   lua_pushvalue(lua, lua_upvalueindex(2));
   lua_setupvalue(lua, -5, 1);
   lua_call(lua, 3, 1);
@@ -214,7 +214,7 @@ int charged(lua_State *lua) {
   uint64_t bytes = 0;
   for (int i = lua_gettop(lua); i > 0; --i)
     if (lua_type(lua, i) == LUA_TSTRING) bytes += lua_rawlen(lua, i);
-  LuaState::of(lua).charge(1 + bytes / 4);
+  LuaState::from_lua(lua).charge(1 + bytes / 4);
   return lua_tocfunction(lua, lua_upvalueindex(1))(lua);
 }
 

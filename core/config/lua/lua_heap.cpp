@@ -23,9 +23,9 @@ void *LuaHeap::resize(void *block, size_t old_size, size_t new_size) noexcept {
     result = take(new_size);
     if (result == nullptr) return nullptr;
     if (old_size > 0) std::memcpy(result, block, std::min(old_size, new_size));
-    if (old_size > 0) give_back(block, old_size);
+    if (old_size > 0) release_block(block, old_size);
   } else if (old_size > 0) {
-    give_back(block, old_size);
+    release_block(block, old_size);
   }
   used_ = used_ - old_size + new_size;
   return result;
@@ -50,7 +50,7 @@ void *LuaHeap::take(size_t size) noexcept {
   return std::exchange(at_, at_ + rounded);
 }
 
-void LuaHeap::give_back(void *block, size_t size) noexcept {
+void LuaHeap::release_block(void *block, size_t size) noexcept {
   if (size > kSmallest) return std::free(block);
   auto *free = static_cast<Free *>(block);
   Free *&list = free_[(size - 1) / kGrain];

@@ -33,7 +33,7 @@ class LuaHeap {
   };
 
   void *take(size_t size) noexcept;
-  void give_back(void *block, size_t size) noexcept;
+  void release_block(void *block, size_t size) noexcept;
 
   size_t limit_, used_ = 0;
   std::array<Free *, kSmallest / kGrain> free_{};

@@ -99,7 +99,7 @@ struct LuaCallbacks {
   }
 
   static void count(lua_State *lua, lua_Debug *) {
-    LuaState &state = LuaState::of(lua);
+    LuaState &state = LuaState::from_lua(lua);
     if (!state.timed_out_ && !state.out_of_time()) return;
     state.raise_timeout();
   }
@@ -294,7 +294,7 @@ void LuaState::note_place() {
 // Replaces the error by its text and stores the position. Lua shortens long names in messages, so the position is read from the
 // stack; a position in the pipeline file has priority over one in a library.
 int LuaState::handle_error(lua_State *lua) {
-  LuaState &state = of(lua);
+  LuaState &state = from_lua(lua);
   state.failed_line_ = 0;
   state.note_place();
   if (lua_type(lua, 1) != LUA_TSTRING) {

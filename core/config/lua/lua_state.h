@@ -23,11 +23,11 @@ namespace atalaya::core {
 
 // All limits. Times are CPU time of the thread, so that a busy host does not shorten them.
 struct LuaLimits {
-  static constexpr size_t kMemory = size_t{64} << 20;     // of one file
-  static constexpr size_t kString = size_t{1} << 20;      // of one string
-  static constexpr size_t kElements = 1'000'000;          // that one call of a library function may visit
-  static constexpr size_t kFile = size_t{1} << 20;        // of one Lua file's text
-  static constexpr int64_t kEvaluate_ns = 2'000'000'000;  // evaluating a file
+  static constexpr size_t kMemory = size_t{64} << 20;     // memory of one state
+  static constexpr size_t kString = size_t{1} << 20;      // bytes of one string
+  static constexpr size_t kElements = 1'000'000;          // elements that one call of a library function may visit
+  static constexpr size_t kFile = size_t{1} << 20;        // bytes of one Lua file
+  static constexpr int64_t kEvaluate_ns = 2'000'000'000;  // time to evaluate one file
   static constexpr int64_t kBatch_ns = 50'000'000;        // the inline function calls of one batch: this time,
   static constexpr int64_t kSample_ns = 5'000;            // plus this for each sample of the batch
   static constexpr size_t kBatchAdds = size_t{16} << 20;  // bytes that the calls of one batch may add to it: this,
@@ -54,7 +54,7 @@ class LuaState {
   ~LuaState();
 
   lua_State *raw() { return lua_; }
-  static LuaState &of(lua_State *lua) { return **static_cast<LuaState **>(lua_getextraspace(lua)); }
+  static LuaState &from_lua(lua_State *lua) { return **static_cast<LuaState **>(lua_getextraspace(lua)); }
 
   struct Failure {
     Location where;  // line 0: unknown
@@ -73,14 +73,14 @@ class LuaState {
   bool timed_out() const { return timed_out_; }
   // lua_pcall with limits and file:line messages. After a failure the function and its arguments are removed from the stack.
   bool call(int arguments, int results);
-  Failure failure();  // of the last call that failed
+  Failure failure();  // the error of the last call that failed
 
   // Removes the memory limit, for C++ code that reads results: without it, Lua calls that only allocate raise no error.
   void lift_memory_limit() { heap_.set_limit(SIZE_MAX); }
   void restore_memory_limit() { heap_.set_limit(LuaLimits::kMemory); }
 
   const std::vector<std::string> &files() const { return files_; }
-  const std::map<std::string, std::string, std::less<>> &texts() const { return texts_; }  // of the files, by path
+  const std::map<std::string, std::string, std::less<>> &texts() const { return texts_; }  // the texts of the files, by path
   std::string digest() const;
 
   // Counts the work of a C function, which executes no Lua instructions; raises an error if the time limit is exceeded.
@@ -116,7 +116,7 @@ class LuaState {
   LuaHeap heap_;
   lua_State *lua_ = nullptr;
   std::string library_;
-  std::vector<std::string> folders_;  // of the pipeline files: "" or ending in '/'
+  std::vector<std::string> folders_;  // folders of the pipeline files: "" or ending in '/'
   std::vector<std::string> files_;
   std::map<std::string, std::string, std::less<>> texts_;
   uint64_t digest_ = 0xcbf29ce484222325;

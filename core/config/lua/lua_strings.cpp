@@ -29,7 +29,7 @@ size_t start_offset(lua_State *lua, int index, size_t size) {
 // Raises the error of the pattern, and counts its steps as work.
 void settle(lua_State *lua, const LuaPattern &pattern, uint64_t before = 0) {
   if (pattern.error() != nullptr) luaL_error(lua, pattern.error(), pattern.error_number());
-  LuaState::of(lua).charge(pattern.steps() - before);
+  LuaState::from_lua(lua).charge(pattern.steps() - before);
 }
 
 // Capture `index`; without captures the complete match is the first one.
@@ -58,7 +58,7 @@ int push_captures(lua_State *lua, const LuaPattern &pattern, const char *subject
 }
 
 int find_plain(lua_State *lua, std::string_view subject, std::string_view text, size_t init) {
-  LuaState::of(lua).charge(subject.size() / 4);
+  LuaState::from_lua(lua).charge(subject.size() / 4);
   // memmem is linear; std::string_view::find is not.
   const void *found =
       text.empty() ? subject.data() + init : ::memmem(subject.data() + init, subject.size() - init, text.data(), text.size());
@@ -196,7 +196,7 @@ int gsub(lua_State *lua) {
   const int type = lua_type(lua, 3);
   luaL_argexpected(lua, type == LUA_TNUMBER || type == LUA_TSTRING || type == LUA_TFUNCTION || type == LUA_TTABLE, 3,
                    "string/function/table");
-  const lua_Integer most = luaL_optinteger(lua, 4, static_cast<lua_Integer>(subject.size()) + 1);
+  const lua_Integer maximum = luaL_optinteger(lua, 4, static_cast<lua_Integer>(subject.size()) + 1);
   LuaPattern pattern(subject, text, true);
   const char *place = subject.data();
   const char *const last = place + subject.size();
@@ -205,7 +205,7 @@ int gsub(lua_State *lua) {
   bool changed = false;
   luaL_Buffer result;
   luaL_buffinit(lua, &result);
-  while (count < most) {
+  while (count < maximum) {
     const uint64_t before = pattern.steps();
     const char *end = pattern.match_at(place);
     settle(lua, pattern, before);

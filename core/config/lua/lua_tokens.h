@@ -11,7 +11,7 @@ namespace atalaya::core {
 struct LuaToken {
   enum class Type { name, string, other };
   Type type = Type::other;
-  std::string_view text;  // of a string: its content
+  std::string_view text;  // for a string: its content
   int line = 0;
 };
 using LuaTokens = std::vector<LuaToken>;

@@ -95,13 +95,14 @@ class Builder {
     copy.param_.unit = str(unit);
     return copy;
   }
-  // Words joined by '|'; for the name "*", a glob for the keys.
+  // The allowed values, joined by '|'; for the name "*", a glob that the keys match.
   constexpr Builder allowed(std::string_view words) const {
     Builder copy = *this;
     copy.param_.allowed = str(words);
     return copy;
   }
-  // Elements of a list (one), values of a map (one), members of a record. The array is a constant with static storage.
+  // Describes the elements of a list (one Param), the values of a map (one Param) or the members of a record. The array is a
+  // constant with static storage.
   constexpr Builder items(std::span<const Param> items) const {
     Builder copy = *this;
     copy.param_.items = items.data();
@@ -191,7 +192,7 @@ constexpr Metric total(std::string_view name, std::string_view unit, int32_t dec
 
 namespace need {
 
-// A need that is optional belongs to a feature, a word such as "bpf"; `reason` says what is lost without it.
+// A need that is optional belongs to a feature, a word such as "bpf"; `reason`: the effect if the need is missing.
 constexpr Need make(uint32_t type, std::string_view name, std::string_view reason, bool optional, std::string_view feature) {
   return {type, optional ? 1u : 0u, str(name), str(reason), str(feature)};
 }
@@ -216,7 +217,7 @@ constexpr Need optional_kernel(std::string_view name, std::string_view reason, s
 
 }  // namespace need
 
-// What an operation answers; the values are those of plugin.h.
+// The result code of an operation; the values are those of plugin.h.
 enum class Code : int32_t {
   ok = ATALAYA_OK,
   nothing = ATALAYA_NOTHING,
@@ -227,7 +228,7 @@ enum class Code : int32_t {
   unsupported = ATALAYA_UNSUPPORTED,
 };
 
-// Throw it to answer with a code and a sentence that says what happened, where and what to do.
+// An exception that the guard converts to its code and its error text: the problem, its place, the remedy.
 class Failure : public std::runtime_error {
  public:
   Failure(Code code, const std::string &text) : std::runtime_error(text), code_(code) {}
@@ -259,7 +260,7 @@ class Value {
   atalaya_value raw_;
 };
 
-// The catalogue's answer about a metric; the texts are valid for the life of the process.
+// The declaration of a metric in the catalogue. Its texts are valid until the process ends.
 struct MetricInfo {
   uint32_t kind = 0;  // ATALAYA_GAUGE, ATALAYA_RATE, ATALAYA_DELTA, ATALAYA_TOTAL
   int decimals = 0;   // -1: an int64 count
@@ -278,7 +279,7 @@ class Host {
     atalaya_str name{nullptr, 0};
     return raw_->name_of(raw_->self, id, &name) == ATALAYA_OK ? view(name) : std::string_view{};
   }
-  // Unit, kind and summary of the metric with this id, if anybody declared it. Any thread, no lock.
+  // Unit, kind and summary of the metric with this id; nothing for an undeclared metric. Any thread, no lock.
   std::optional<MetricInfo> metric(uint32_t id) const {
     if (raw_->struct_size < offsetof(atalaya_host, metric_of) + sizeof(raw_->metric_of)) return std::nullopt;
     atalaya_metric_info info{};
@@ -286,8 +287,8 @@ class Host {
     if (raw_->metric_of(raw_->self, id, &info) != ATALAYA_OK) return std::nullopt;
     return MetricInfo{info.kind, info.decimals, view(info.unit), view(info.summary), view(info.source)};
   }
-  // Declares a metric whose name is known only at run time. False when it is invalid or declared differently already: the first
-  // declaration holds and the host logs the conflict. Any thread.
+  // Declares a metric whose name is known only at run time. False if the declaration is invalid or conflicts with an earlier
+  // one, which remains valid; the host logs the conflict. Any thread.
   bool declare(const Metric &metric) const {
     if (raw_->struct_size < offsetof(atalaya_host, declare_metric) + sizeof(raw_->declare_metric)) return false;
     return raw_->declare_metric(raw_->self, &metric, sizeof(metric)) == ATALAYA_OK;
@@ -299,7 +300,7 @@ class Host {
   void dead_letter(uint64_t samples) const { count(ATALAYA_COUNT_DEAD_LETTER, {}, samples); }
   void created(uint64_t samples) const { count(ATALAYA_COUNT_CREATED, {}, samples); }
 
-  // Parameters by path: "root", "spool.dir", "rules[3].match". In create and start only.
+  // The parameter with this path: "root", "spool.dir", "rules[3].match". Call it only in create and start.
   std::optional<Value> find(std::string_view path) const {
     atalaya_value value = empty_value();
     if (raw_->param(raw_->self, str(path), &value) != ATALAYA_OK) return std::nullopt;
@@ -314,7 +315,7 @@ class Host {
   int64_t integer(std::string_view path) const { return must(path).integer(); }
   double number(std::string_view path) const { return must(path).number(); }
   std::string text(std::string_view path) const { return std::string(must(path).text()); }
-  // The texts of a list of strings; empty when it is absent.
+  // The texts of a list of strings; empty when it is missing.
   std::vector<std::string> texts(std::string_view path) const {
     std::vector<std::string> result;
     for (uint64_t i = 0; auto value = child(path, i); ++i) result.emplace_back(value->text());
@@ -351,8 +352,8 @@ inline double round_to(double value, int decimals) {
   return std::round(value * power) / power;
 }
 
-// A batch that the instance was handed, for the length of the call. Allocates in slabs, so that adding a sample, its tags and its
-// fields makes no call into the host. Throws std::bad_alloc when the host is out of memory.
+// The batch of one call of the instance; valid during that call. Allocates in slabs, so that adding a sample, its tags and its
+// fields makes no call into the host. Throws std::bad_alloc if the host is out of memory.
 class Batch {
  public:
   Batch(Host host, atalaya_batch *raw) : host_(host.raw()), raw_(raw) {}
@@ -369,7 +370,7 @@ class Batch {
       const uint64_t slab = size > kSlab / 4 ? size + alignment : kSlab;
       void *memory = host_->allocate(host_->self, raw_, slab, 16);
       if (memory == nullptr) throw std::bad_alloc();
-      if (slab != kSlab) return memory;  // a big piece of its own; the slab goes on
+      if (slab != kSlab) return memory;  // a separate large block; the slab remains in use
       slab_ = reinterpret_cast<uintptr_t>(memory);
       slab_end_ = slab_ + slab;
       at = slab_;
@@ -377,7 +378,7 @@ class Batch {
     slab_ = at + size;
     return reinterpret_cast<void *>(at);
   }
-  // A copy of the text in the batch's arena.
+  // Copies the text to the batch's arena.
   atalaya_str copy(std::string_view text) {
     if (text.empty()) return {nullptr, 0};
     char *data = static_cast<char *>(allocate(text.size(), 1));
@@ -389,8 +390,8 @@ class Batch {
     if (host_->reserve_samples(host_->self, raw_, samples) != ATALAYA_OK) throw std::bad_alloc();
     room_ = raw_->count + samples;
   }
-  // A new, empty sample with room for so many tags and fields; the host adds one tag of its own. The reference holds until the next
-  // add.
+  // Adds an empty sample with room for these numbers of tags and fields, plus one tag that the host adds. The reference is
+  // valid until the next `add`.
   Sample &add(uint32_t kind, uint32_t tags, uint32_t fields) {
     if (raw_->count >= room_) reserve(raw_->count < 16 ? 32 : raw_->count);
     Sample &sample = raw_->samples[raw_->count++];
@@ -400,12 +401,12 @@ class Batch {
     return sample;
   }
 
-  // Arrays of the sample's own with at least this room. Call it before editing tags or fields in place: samples whose arrays the
-  // host's functions did not make may share them.
+  // Gives the sample separate arrays with at least this capacity. Call it before editing tags or fields in place: samples may
+  // share arrays that the host's functions did not make.
   void reserve(Sample &sample, uint32_t tags, uint32_t fields) { grow(sample, tags, fields); }
 
   void tag(Sample &sample, uint32_t key, std::string_view value) { tag_shared(sample, key, copy(value)); }
-  // The value already lies in this batch's arena.
+  // Adds a tag whose value is in this batch's arena already.
   void tag_shared(Sample &sample, uint32_t key, atalaya_str value) {
     if (sample.tag_count >= (sample.capacity & 0xffffu)) grow(sample, sample.tag_count + 4, sample.field_count);
     // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): room in `capacity` means that the array is there
@@ -429,7 +430,7 @@ class Batch {
  private:
   static constexpr uint64_t kSlab = 16384;
 
-  // Arrays with at least this room, what they hold copied into them.
+  // Allocates arrays with at least this capacity and copies the content of the old ones.
   void grow(Sample &sample, uint32_t tags, uint32_t fields) {
     if (tags > 0xffff || fields > 0xffff) throw std::length_error("a sample holds at most 65535 tags and fields");
     const uint32_t tag_room = sample.capacity & 0xffffu;
@@ -475,7 +476,7 @@ class Component {
   Component &operator=(const Component &) = delete;
   virtual ~Component() = default;
   virtual void start() {}
-  virtual void stop() {}  // legal without start, and twice
+  virtual void stop() {}  // may be called without start, and twice
 };
 
 class Source : public Component {
@@ -483,8 +484,8 @@ class Source : public Component {
   virtual Code collect(const Window &window, Batch &batch) = 0;
 };
 
-// A source whose work a collector does: a class with start(), stop() and collect(window, batch), constructed from a Host and, where
-// it has some, its options.
+// A source that calls a collector: a class with start(), stop() and collect(window, batch), constructed from a Host and its
+// options, if it has any.
 template <class Collector>
 class CollectingSource : public Source {
  public:
@@ -523,19 +524,19 @@ class Sink : public Component {
 
 class Command : public Component {
  public:
-  // Exit status: 0 done, 1 failed, 2 wrong use. One that waits has a `void interrupt() noexcept`, too; else SIGINT and SIGTERM end
-  // the process.
+  // Returns the exit status: 0 done, 1 failed, 2 wrong use. A command that waits also has `void interrupt() noexcept`;
+  // otherwise SIGINT and SIGTERM end the process.
   virtual int run(std::span<const atalaya_str> arguments) = 0;
 };
 
-// What a component says of itself; the kind comes from its base class.
+// The description of a component; its base class determines its kind.
 struct Description {
   atalaya_str name{}, summary{};
   std::span<const Param> params{};
   std::span<const Metric> metrics{};
   std::span<const Need> needs{};
   uint32_t flags = 0;
-  atalaya_str operands{}, example{};  // of a command
+  atalaya_str operands{}, example{};  // only for commands
 };
 
 namespace detail {
@@ -727,7 +728,8 @@ constexpr atalaya_plugin make_plugin(atalaya_str name, atalaya_str version) {
 }  // namespace detail
 }  // namespace atalaya
 
-// Once in a plugin: its name, its version, a line "KIND NAME" a component, and their classes, each with a constexpr `description`.
+// Write it once in a plugin: the plugin's name and version, a line "KIND NAME" per component, and the components' classes, each
+// with a constexpr `description`.
 #define ATALAYA_PLUGIN(plugin_name, plugin_version, component_lines, ...)                                 \
   ATALAYA_NOTE(plugin_name, plugin_version, component_lines);                                             \
   extern "C" ATALAYA_EXPORT const atalaya_plugin *atalaya_plugin_v1(void) {                               \

@@ -15,7 +15,7 @@ namespace atalaya::core {
 uint64_t declared_capabilities(const atalaya_component &component);
 // The subset of `available` that the component can use: a feature with a missing capability receives none of its others.
 uint64_t usable_capabilities(const atalaya_component &component, uint64_t available);
-uint64_t permitted_capabilities();  // of the calling thread
+uint64_t permitted_capabilities();  // capabilities of the calling thread
 // "CAP_BPF, CAP_PERFMON"; "none".
 std::string capability_names(uint64_t set);
 

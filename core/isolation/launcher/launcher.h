@@ -51,7 +51,7 @@ class Launcher {
   Status start();
   void end();
   pid_t pid() const { return pid_; }                       // 0: it does not run
-  uint64_t capabilities() const { return capabilities_; }  // those that it was started with
+  uint64_t capabilities() const { return capabilities_; }  // the capabilities that it was started with
   Result<StartedChild> spawn(const ChildOrder &order);
 
  private:

@@ -20,7 +20,7 @@ constexpr size_t kLaunchFds = 5;
 
 // Launcher to agent, over the lifeline. The message kStarted carries the pidfd.
 struct ChildMessage {
-  enum What : int32_t { kStarted = 1, kFailed, kEnded, kKilled };
+  enum MessageKind : int32_t { kStarted = 1, kFailed, kEnded, kKilled };
   int32_t what;
   int32_t value;  // pid, errno, status, signal
 };

@@ -28,7 +28,7 @@ class Declared {
     std::set<std::string> tags;
   };
   std::map<std::string, Metric, std::less<>> metrics_;
-  std::set<std::string> tags_;  // of all metrics
+  std::set<std::string> tags_;  // the tags of all metrics
 };
 
 }  // namespace atalaya::core

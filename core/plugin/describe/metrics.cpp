@@ -10,8 +10,8 @@
 namespace atalaya::core {
 namespace {
 
-template <class Take>
-void each_metric(const atalaya_component &component, Take &&take) {
+template <class Callback>
+void each_metric(const atalaya_component &component, Callback &&take) {
   const Strided<atalaya_metric> metrics(component.metrics, component.metric_count, component.metric_size);
   for (uint32_t i = 0; i < metrics.count(); ++i) take(metrics.at(i));
 }

@@ -16,7 +16,7 @@ namespace atalaya::core {
 
 // A checked value, in the units of plugin.h: durations in ns, sizes in bytes.
 struct Parameter {
-  std::string key;  // of a member of a record or map
+  std::string key;  // key of a member of a record or map
   uint32_t type = 0;
   int64_t i64 = 0;
   double f64 = 0;

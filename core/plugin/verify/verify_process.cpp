@@ -48,7 +48,7 @@ std::string end_of(std::string text, const std::string &component, int status) {
 
 // Makes the finding in a child process. The caller sets its component and step, because the child may crash.
 template <class Make>
-std::optional<Finding> in_child(Finding finding, std::chrono::milliseconds patience, Make &&make) {
+std::optional<Finding> in_child(Finding finding, std::chrono::milliseconds response_timeout, Make &&make) {
   int ends[2];
   std::fflush(nullptr);
   if (::pipe(ends) != 0) return finding.problem = error_text(errno), finding;
@@ -62,13 +62,13 @@ std::optional<Finding> in_child(Finding finding, std::chrono::milliseconds patie
     ::_exit(0);
   }
   to.reset();
-  const auto text = read_until(from.get(), Clock::now() + patience);
+  const auto text = read_until(from.get(), Clock::now() + response_timeout);
   if (!text) ::kill(child, SIGKILL);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   if (!text) {
-    finding.problem = "hangs: it did not end within " + format_duration(patience.count() * 1'000'000);
+    finding.problem = "hangs: it did not end within " + format_duration(response_timeout.count() * 1'000'000);
   } else if (*text == std::string(1, kNone)) {
     return std::nullopt;
   } else if (text->starts_with(kResult)) {
@@ -91,9 +91,9 @@ std::optional<Finding> step_of(const OpenPlugin &open, const ComponentName &name
 
 }  // namespace
 
-void verify_in_processes(const OpenPlugin &open, const std::vector<ComponentName> &components, std::chrono::milliseconds patience,
-                         const std::function<void(const Finding &)> &report) {
-  const auto opened = in_child({"", "open", "", ""}, patience, [&]() -> std::optional<Finding> {
+void verify_in_processes(const OpenPlugin &open, const std::vector<ComponentName> &components,
+                         std::chrono::milliseconds response_timeout, const std::function<void(const Finding &)> &report) {
+  const auto opened = in_child({"", "open", "", ""}, response_timeout, [&]() -> std::optional<Finding> {
     const auto plugin = open();
     return Finding{"", "", plugin ? "" : plugin.error(), ""};
   });
@@ -102,7 +102,8 @@ void verify_in_processes(const OpenPlugin &open, const std::vector<ComponentName
   for (const ComponentName &name : components) {
     const std::string label = std::string(kind_name(name.kind)) + " \"" + name.name + "\"";
     for (const std::string_view step : kVerifySteps) {
-      const auto finding = in_child({label, std::string(step), "", ""}, patience, [&] { return step_of(open, name, step); });
+      const auto finding =
+          in_child({label, std::string(step), "", ""}, response_timeout, [&] { return step_of(open, name, step); });
       if (finding) report(*finding);
       if (finding && is_final(*finding)) break;
     }

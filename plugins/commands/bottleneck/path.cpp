@@ -49,7 +49,7 @@ std::map<std::string, int64_t> waits_of(const jobs::JobData &data, const jobs::C
   std::vector<uint32_t> tasks = path_tasks(path);
   if (tasks.empty() || tasks.size() > kMaxTasks) return waits;
   store::TagFilter attempts{"attempt", {}};
-  for (const uint32_t task : tasks) attempts.patterns.push_back(query::exactly(id_of(data.tasks[task])));
+  for (const uint32_t task : tasks) attempts.patterns.push_back(query::exact_pattern(id_of(data.tasks[task])));
   store::Selection selection;
   selection.tags = {attempts, {"profile", {"offcpu"}}, {"reason", {"*"}}};
   selection.range = {path.begin_ns - kLongestWindow, path.end_ns + kLongestWindow};

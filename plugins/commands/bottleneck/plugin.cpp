@@ -72,7 +72,7 @@ class BottleneckCommand final : public Command {
     if (compare_ == job_ && !compare_.empty())
       throw Failure(Code::bad_config, "--compare: the same job as --job; name another one");
     options_.clustering = host.text("clustering") == "kmeans" ? jobs::Clustering::kmeans : jobs::Clustering::pam;
-    options_.least = static_cast<double>(host.integer("least")) / 100;
+    options_.minimum = static_cast<double>(host.integer("least")) / 100;
     if (const auto file = host.find("o")) file_ = file->text();
     format_ = format_of(file_, host.text("format"));
     if (critical_path_ && format_ == "html") throw Failure(Code::bad_config, "--critical-path: use --format table or json");

@@ -135,8 +135,8 @@ class ExperimentCommand final : public Command {
     return 0;
   }
 
-  static void count(const std::vector<std::string> &words, size_t most) {
-    if (words.size() > most) throw Wrong("unexpected argument " + core::in_quotes(words[most]));
+  static void count(const std::vector<std::string> &words, size_t maximum) {
+    if (words.size() > maximum) throw Wrong("unexpected argument " + core::in_quotes(words[maximum]));
   }
   ExperimentLog log() const { return {host_, store_}; }
 

@@ -24,9 +24,9 @@ PhaseTimes::PhaseTimes(const std::string &pattern, store::Store &store, const st
     budget.work(1);
     const auto found = phases::occurrence_of(span);
     if (!found || (!wanted->matches(found->phase) && !wanted->matches(phases::short_id(found->phase)))) return;
-    budget.hold(1);
-    const int64_t end_ns = found->of.is_open ? range.to_ns : found->of.end_ns;
-    times_[{found->host, found->pid}].push_back({found->of.start_ns, end_ns});
+    budget.reserve(1);
+    const int64_t end_ns = found->occurrence.is_open ? range.to_ns : found->occurrence.end_ns;
+    times_[{found->host, found->pid}].push_back({found->occurrence.start_ns, end_ns});
     ++phases_;
   });
 }
@@ -34,7 +34,7 @@ PhaseTimes::PhaseTimes(const std::string &pattern, store::Store &store, const st
 bool PhaseTimes::contains(const store::Stack &stack) const {
   const auto found = times_.find({tag_of(stack.tags, "host"), tag_of(stack.tags, "pid")});
   if (found == times_.end()) return false;
-  const int64_t begin_ns = core::begin_of(stack.time_ns, stack.duration_ns);
+  const int64_t begin_ns = core::start_of(stack.time_ns, stack.duration_ns);
   int64_t inside = 0;
   for (const store::Range &time : found->second)
     inside += std::max<int64_t>(std::min(time.to_ns, stack.time_ns) - std::max(time.from_ns, begin_ns), 0);

@@ -146,9 +146,9 @@ class FlamegraphCommand final : public Command {
       if (std::vector<std::string> patterns = host.texts(key); !patterns.empty())
         wanted_.tags.push_back({key, std::move(patterns)});
     wanted_.profile = host.text("profile");
-    wanted_.by = by_of(host.text("by"));
-    if (!stage_.empty() && !against_median_) wanted_.tags.push_back({"stage", {query::exactly(stage_)}});
-    if (!job_.empty() && !against_median_) wanted_.tags.push_back({"job", {query::exactly(job_)}});
+    wanted_.by = parse_by(host.text("by"));
+    if (!stage_.empty() && !against_median_) wanted_.tags.push_back({"stage", {query::exact_pattern(stage_)}});
+    if (!job_.empty() && !against_median_) wanted_.tags.push_back({"job", {query::exact_pattern(job_)}});
     if (wanted_.counts_time()) style_.unit = Unit::nanoseconds;
     if (folded_.empty()) return;
     if (!wanted_.tags.empty() || wanted_.by != By::process ||
@@ -208,7 +208,7 @@ class FlamegraphCommand final : public Command {
   void read_stage(Tree &tree) {
     command_line::Reading reading(options_);
     range_ = reading.range;
-    const jobs::StageTasks tasks = jobs::stage_tasks(stage_, job_, *reading.store, reading.range, reading.budget);
+    const jobs::ComparedTasks tasks = jobs::stage_tasks(stage_, job_, *reading.store, reading.range, reading.budget);
     style_.subtitle = jobs::text_of(tasks, stage_);
     std::fprintf(stderr, "%s\n", style_.subtitle.c_str());
     differs_not_ = tasks.slow.empty();

@@ -50,7 +50,7 @@ class GraphCommand final : public Command {
 
   explicit GraphCommand(Host host)
       : read_(command_line::read_options(host)),
-        by_(*by_of(host.text("by"))),
+        by_(*parse_by(host.text("by"))),
         format_(host.text("format")),
         min_share_(command_line::with_failures([&] { return share_of("--min-share", host.text("min_share")); })),
         top_(static_cast<size_t>(host.integer("top"))),

@@ -55,7 +55,7 @@ std::map<std::string, std::vector<ProgramRun>> runs_by_program(store::Store &sto
   return programs;
 }
 
-int nothing(const std::string &what, const store::Range &range) {
+int report_no_data(const std::string &what, const store::Range &range) {
   const bool is_all = range.from_ns == std::numeric_limits<int64_t>::min();
   std::fprintf(stderr, "no %s%s; pipelines/phases.lua collects them\n", what.c_str(),
                is_all ? "" : (" from " + command_line::span_text(range)).c_str());

@@ -39,6 +39,6 @@ std::map<std::string, std::vector<ProgramRun>> runs_by_program(store::Store &sto
                                                                query::Budget &budget);
 
 // Prints the error that the range has no `what`; returns the exit status.
-int nothing(const std::string &what, const store::Range &range);
+int report_no_data(const std::string &what, const store::Range &range);
 
 }  // namespace atalaya::phases

@@ -22,7 +22,7 @@ namespace {
 // Whether both runs are parts of one run: the same process, and no pause between them that starts a new run.
 bool are_one_run(const ProgramRun &one, const ProgramRun &other) {
   const auto pause_ns = [](const ProgramRun &first, const ProgramRun &second) {
-    return second.steps.front().of.start_ns - first.steps.back().of.end_ns;
+    return second.steps.front().occurrence.start_ns - first.steps.back().occurrence.end_ns;
   };
   return one.host == other.host && one.process == other.process && one.pid == other.pid && pause_ns(one, other) <= kRunPause &&
          pause_ns(other, one) <= kRunPause;
@@ -64,7 +64,7 @@ std::map<std::string, std::vector<ProgramRun>> complete_runs(const PhasesOptions
       return read_runs(*reading.store, of, database, reading.budget);
     };
     programs[run.process].push_back(
-        with_begin(run, wanted.range.from_ns, since, [](const ProgramRun &) { return false; }).value_or(run));
+        with_start(run, wanted.range.from_ns, since, [](const ProgramRun &) { return false; }).value_or(run));
   }
   return programs;
 }
@@ -91,8 +91,8 @@ bool for_each_program(const PhasesOptions &args, command_line::Reading &reading,
 }
 
 SpanToWrite span_of(const ProgramRun &run, const Anomaly &one) {
-  return {one.step->of.start_ns,
-          one.step->of.end_ns - one.step->of.start_ns,
+  return {one.step->occurrence.start_ns,
+          one.step->occurrence.end_ns - one.step->occurrence.start_ns,
           std::string(kAnomalySpan),
           {{"host", run.host},
            {"pid", run.pid},
@@ -119,7 +119,7 @@ void print(const PhasesOptions &args, core::JsonWriter &json) {
 
 int train_models(const PhasesOptions &args, command_line::Reading &reading, const PhaseDatabase &database) {
   const auto programs = runs_by_program(*reading.store, args.wanted(reading.range), database, reading.budget);
-  if (programs.empty()) return nothing("phases", reading.range);
+  if (programs.empty()) return report_no_data("phases", reading.range);
   core::JsonWriter json;
   json.list();
   for (const auto &[process, runs] : programs) {
@@ -148,7 +148,7 @@ int predict_phases(const PhasesOptions &args, command_line::Reading &reading, co
                     predictions_table(run, models).c_str());
     }
   };
-  if (!for_each_program(args, reading, database, predict)) return nothing("phases", reading.range);
+  if (!for_each_program(args, reading, database, predict)) return report_no_data("phases", reading.range);
   print(args, json);
   return 0;
 }
@@ -170,7 +170,7 @@ int find_anomalies(const PhasesOptions &args, command_line::Reading &reading, co
       for (const Anomaly &one : verdict.anomalies) spans.push_back(span_of(run, one));
     }
   };
-  if (!for_each_program(args, reading, database, judge)) return nothing("phases", reading.range);
+  if (!for_each_program(args, reading, database, judge)) return report_no_data("phases", reading.range);
   print(args, json);
   if (args.save) write_spans(args.host, command_line::one_store(args.options), spans);
   return 0;

@@ -15,9 +15,9 @@ std::string_view name_of(Target target) {
 }
 
 void write_step(JsonWriter &json, const Step &step) {
-  json.object().key("phase").text(step.phase).key("start").milliseconds(step.of.start_ns);
-  json.key("end").milliseconds(step.of.end_ns).key("open").boolean(step.of.is_open);
-  for (size_t t = 0; t < kTargets; ++t) json.key(kTargetNames[t]).number(target_of(step.of, static_cast<Target>(t)));
+  json.object().key("phase").text(step.phase).key("start").milliseconds(step.occurrence.start_ns);
+  json.key("end").milliseconds(step.occurrence.end_ns).key("open").boolean(step.occurrence.is_open);
+  for (size_t t = 0; t < kTargets; ++t) json.key(kTargetNames[t]).number(target_of(step.occurrence, static_cast<Target>(t)));
   json.end_object();
 }
 
@@ -31,7 +31,7 @@ void write_phase(JsonWriter &json, const KnownPhase &known, const Symbols &symbo
   json.object().key("program").text(known.application).key("phase").text(known.id);
   json.key("seen").number(known.seconds.count).key("epoch").count(known.phase.epoch);
   write_moments(json, "time", known.seconds);
-  for (size_t r = 0; r < kResources; ++r) write_moments(json, kResourceNames[r], known.usage.of[r]);
+  for (size_t r = 0; r < kResources; ++r) write_moments(json, kResourceNames[r], known.usage.by_resource[r]);
   json.key("functions").list();
   constexpr size_t kMaxFunctions = 10;
   for (const std::string &function : top_functions(known, symbols, kMaxFunctions)) json.text(function);
@@ -44,10 +44,10 @@ void write_source(JsonWriter &json, const Model &model) {
 }
 
 void write_prediction(JsonWriter &json, const Observation &observation, Target target, const Predicted &predicted) {
-  const bool is_seen = observation.step != nullptr && !observation.step->of.is_open;
+  const bool is_seen = observation.step != nullptr && !observation.step->occurrence.is_open;
   json.object().key("phase").text(observation.context.phase).key("of").text(name_of(target));
   json.key("predicted").number(predicted.value);
-  json.key("seen").number(is_seen ? target_of(observation.step->of, target) : NAN);
+  json.key("seen").number(is_seen ? target_of(observation.step->occurrence, target) : NAN);
   write_source(json, *predicted.model);
   json.end_object();
 }
@@ -63,7 +63,7 @@ core::JsonWriter &open_run(core::JsonWriter &json, const ProgramRun &run) {
       .key("pid")
       .text(run.pid)
       .key("start")
-      .milliseconds(run.steps.front().of.start_ns);
+      .milliseconds(run.steps.front().occurrence.start_ns);
 }
 
 std::string phases_json(const PhaseDatabase &database, const std::vector<ProgramRun> &runs) {

@@ -11,11 +11,11 @@ namespace {
 
 StoredOccurrence occurrence_of(const ProcessTrace &process, const Segment &segment, const std::string &id) {
   StoredOccurrence found{process.host, process.process, process.pid, id, {}};
-  found.of.start_ns = process.trace.time_ns(segment.begin) - process.durations_ns[segment.begin];
-  found.of.end_ns = process.trace.time_ns(segment.end - 1);
+  found.occurrence.start_ns = process.trace.time_ns(segment.begin) - process.durations_ns[segment.begin];
+  found.occurrence.end_ns = process.trace.time_ns(segment.end - 1);
   for (size_t i = segment.begin; i < segment.end; ++i) {
-    found.of.threads.add(process.trace.threads(i));
-    found.of.usage.add(process.resources[i]);
+    found.occurrence.threads.add(process.trace.threads(i));
+    found.occurrence.usage.add(process.resources[i]);
   }
   return found;
 }
@@ -84,7 +84,7 @@ void learn_program(std::span<LearnedRun *const> runs, Key key, const MineOptions
     run.segments = std::move(mined.segments[i]);
     run.ids = ids;
     for (const Segment &segment : run.segments)
-      if (segment.phase != kNoPhase) add_occurrences(run, segment, ids[segment.phase], options.least);
+      if (segment.phase != kNoPhase) add_occurrences(run, segment, ids[segment.phase], options.minimum);
   }
 }
 

@@ -34,10 +34,10 @@ std::vector<double> values_of(const ProcessTrace &trace, size_t resource) {
 }
 
 double largest(const std::vector<double> &values) {
-  double most = 0;
+  double maximum = 0;
   for (const double value : values)
-    if (std::isfinite(value)) most = std::max(most, value);
-  return most;
+    if (std::isfinite(value)) maximum = std::max(maximum, value);
+  return maximum;
 }
 
 // The resources that the run used; others are not drawn.
@@ -116,10 +116,10 @@ class RunPicture {
   void panel(size_t index, const std::vector<double> &values) {
     const double top = kTop + static_cast<double>(index) * (kPanel + kGap), bottom = top + kPanel, right = kWidth - kRight;
     const std::string unit = unit_of(resources_[index]);
-    const double most = largest(values);
-    const plot::AxisUnit shown = plot::axis_unit(unit, most * plot::base_factor(unit));
+    const double maximum = largest(values);
+    const plot::AxisUnit shown = plot::axis_unit(unit, maximum * plot::base_factor(unit));
     const double factor = plot::base_factor(unit) / shown.factor;
-    const plot::Scale scale = plot::scale_of(0, most * factor, 3);
+    const plot::Scale scale = plot::scale_of(0, maximum * factor, 3);
     const auto y_of = [&](double value) { return bottom - value / scale.high * kPanel; };
     for (const double value : plot::marks(scale)) {
       add_line(out_, kLeft, y_of(value), right, y_of(value),

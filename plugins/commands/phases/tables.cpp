@@ -102,15 +102,15 @@ std::string amount_text(double value, Target target) {
 
 std::string time_of_run(const ProgramRun &run) {
   constexpr int64_t kSecond = 1'000'000'000;
-  return io::time_text(run.steps.front().of.start_ns / kSecond * kSecond);
+  return io::time_text(run.steps.front().occurrence.start_ns / kSecond * kSecond);
 }
 
-std::vector<std::string> top_functions(const KnownPhase &phase, const Symbols &symbols, size_t most) {
+std::vector<std::string> top_functions(const KnownPhase &phase, const Symbols &symbols, size_t maximum) {
   std::vector<Part> parts(phase.phase.profile.parts().begin(), phase.phase.profile.parts().end());
   std::sort(parts.begin(), parts.end(), [](const Part &a, const Part &b) { return a.threads > b.threads; });
   std::vector<std::string> names;
   for (const Part &part : parts) {
-    if (names.size() >= most) break;
+    if (names.size() >= maximum) break;
     std::string text = symbols.text(part.symbol);
     if (const size_t leaf = text.rfind(';'); leaf != std::string::npos) text = text.substr(leaf + 1);
     names.push_back(core::visible(text));
@@ -122,9 +122,9 @@ void add_statistics(PhaseDatabase &database, const std::vector<ProgramRun> &runs
   for (const ProgramRun &run : runs) {
     for (size_t i = 0; i < run.steps.size(); ++i) {
       for (KnownPhase &known : database.phases()) {
-        if (known.application != run.process || known.id != run.steps[i].phase || run.steps[i].of.is_open) continue;
-        known.seconds.add(run.steps[i].of.seconds());
-        known.usage.add(run.steps[i].of.usage);
+        if (known.application != run.process || known.id != run.steps[i].phase || run.steps[i].occurrence.is_open) continue;
+        known.seconds.add(run.steps[i].occurrence.seconds());
+        known.usage.add(run.steps[i].occurrence.usage);
         ++known.before[{i > 1 ? run.steps[i - 2].phase : "", i > 0 ? run.steps[i - 1].phase : ""}];
       }
     }
@@ -140,7 +140,7 @@ std::string phases_table(const PhaseDatabase &database, const std::vector<Progra
     if (program == nullptr || *program != known.application) table.group(core::visible(known.application));
     program = &known.application;
     table.row({core::visible(known.id), fixed(known.seconds.count, 0), with_deviation(known.seconds),
-               with_deviation(known.usage.of[kCpu]), with_deviation(known.usage.of[kMemory])});
+               with_deviation(known.usage.by_resource[kCpu]), with_deviation(known.usage.by_resource[kMemory])});
     const double threads = known.phase.profile.threads().mean;
     table.note((threads > 0 ? short_number(threads) + " threads, " : "") + "epoch " + std::to_string(known.phase.epoch) + ":",
                top_functions(known, filled.symbols(), 3));
@@ -153,9 +153,9 @@ std::string runs_table(const std::vector<ProgramRun> &runs) {
   for (const ProgramRun &run : runs) {
     table.group(time_of_run(run) + " " + core::visible(run.process) + " " + core::visible(run.pid));
     for (const Step &step : run.steps)
-      table.row({core::visible(step.phase), step.of.is_open ? "open" : short_number(step.of.seconds()),
-                 short_number(target_of(step.of, Target::cpu)), short_number(target_of(step.of, Target::memory)),
-                 short_number(target_of(step.of, Target::writes))});
+      table.row({core::visible(step.phase), step.occurrence.is_open ? "open" : short_number(step.occurrence.seconds()),
+                 short_number(target_of(step.occurrence, Target::cpu)), short_number(target_of(step.occurrence, Target::memory)),
+                 short_number(target_of(step.occurrence, Target::writes))});
   }
   return table.text();
 }
@@ -195,8 +195,8 @@ std::string predictions_table(const ProgramRun &run, const Models &models) {
       const auto target = static_cast<Target>(t);
       const auto predicted = models.predict(observation, target);
       if (!predicted) continue;
-      const bool is_seen = observation.step != nullptr && !observation.step->of.is_open;
-      const double seen = is_seen ? target_of(observation.step->of, target) : NAN;
+      const bool is_seen = observation.step != nullptr && !observation.step->occurrence.is_open;
+      const double seen = is_seen ? target_of(observation.step->occurrence, target) : NAN;
       table.row({std::string(kTargetTexts[t]), amount_text(predicted->value, target),
                  std::isfinite(seen) ? amount_text(seen, target)
                  : is_seen           ? ""

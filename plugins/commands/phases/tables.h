@@ -27,7 +27,7 @@ std::string amount_text(double value, Target target);
 std::string time_of_run(const ProgramRun &run);
 // Adds statistics over the runs to the phases: time, resources, preceding phases. Used for exports.
 void add_statistics(PhaseDatabase &database, const std::vector<ProgramRun> &runs);
-// The functions with the largest shares in the phase, maximum `most`.
-std::vector<std::string> top_functions(const KnownPhase &phase, const Symbols &symbols, size_t most);
+// The functions with the largest shares in the phase; `maximum`: their maximum number.
+std::vector<std::string> top_functions(const KnownPhase &phase, const Symbols &symbols, size_t maximum);
 
 }  // namespace atalaya::phases

@@ -8,12 +8,12 @@
 namespace atalaya::phases {
 
 SpanToWrite span_of(const StoredOccurrence &occurrence) {
-  return {occurrence.of.start_ns,
-          occurrence.of.end_ns - occurrence.of.start_ns,
+  return {occurrence.occurrence.start_ns,
+          occurrence.occurrence.end_ns - occurrence.occurrence.start_ns,
           std::string(kPhaseSpan),
           {{"host", occurrence.host}, {"pid", occurrence.pid}, {"process", occurrence.process}, {"phase", occurrence.phase}},
-          static_cast<int64_t>(occurrence.of.threads.count),
-          fields_of(occurrence.of)};
+          static_cast<int64_t>(occurrence.occurrence.threads.count),
+          fields_of(occurrence.occurrence)};
 }
 
 SpanToWrite definition_of(const KnownPhase &phase, const std::string &host, const Symbols &symbols, int64_t now_ns) {

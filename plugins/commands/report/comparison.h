@@ -32,7 +32,7 @@ struct Comparison {
 Comparison compared(Side first, Side second, std::vector<std::string> keys, size_t top);
 
 std::string as_table(const Comparison &comparison);
-// The rows of totals are omitted.
+// Formats the comparison as CSV, without the rows of totals.
 std::string as_csv(const Comparison &comparison);
 std::string as_json(const Comparison &comparison);
 

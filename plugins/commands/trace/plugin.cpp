@@ -138,7 +138,7 @@ class Trace final : public Command {
     selection.range = reading.range;
     reading.store->spans(selection, [&](const store::Span &span) {
       reading.budget.work(1);
-      reading.budget.hold(1);
+      reading.budget.reserve(1);
       if (std::any_of(span.fields.begin(), span.fields.end(),
                       [](const auto &field) { return field.name == experiments::kDeleted; }))
         return;
@@ -171,7 +171,7 @@ class Trace final : public Command {
           // The value of a window is drawn from the start of the window.
           if (std::isfinite(point.value)) {
             const int64_t length_ns = point.duration_ns > 0 ? point.duration_ns : answer.window_ns;
-            timeline.add(Value{process_of(answer.tags), answer.metric, core::begin_of(point.time_ns, length_ns), point.value});
+            timeline.add(Value{process_of(answer.tags), answer.metric, core::start_of(point.time_ns, length_ns), point.value});
           }
     } catch (const query::UnknownMetric &) {
       if (!usual_) throw;
@@ -192,12 +192,12 @@ class Trace final : public Command {
       // A stack without a window has no time to divide.
       if (value <= 0 || stack.duration_ns <= 0) return;
       const std::string process = process_of(stack.tags);
-      if (lanes.add({process, core::begin_of(stack.time_ns, stack.duration_ns), stack.time_ns, stack.folded, value}))
-        reading.budget.hold(1);
+      if (lanes.add({process, core::start_of(stack.time_ns, stack.duration_ns), stack.time_ns, stack.folded, value}))
+        reading.budget.reserve(1);
     });
     lanes.draw(timeline, stacks_, [&](size_t slices) {
       reading.budget.work(slices);
-      reading.budget.hold(slices);
+      reading.budget.reserve(slices);
     });
   }
 

@@ -15,7 +15,7 @@
 namespace atalaya::recorder {
 
 struct RingEntry {
-  int64_t time_ns = 0, duration_ns = 0;  // of the window
+  int64_t time_ns = 0, duration_ns = 0;  // end and length of the window
   const std::byte *bytes = nullptr;
   uint64_t samples = 0;
   bool is_passed = false;

@@ -34,7 +34,7 @@ std::optional<std::string> TriggerList::cause_of(const Sample &sample) {
 
 // A span with known tags and start replaces the earlier one and is not new.
 bool TriggerList::is_new(const Sample &sample) {
-  std::string identity(key_.of(sample));
+  std::string identity(key_.identity_of(sample));
   identity.append(reinterpret_cast<const char *>(&sample.time_ns), sizeof(sample.time_ns));
   const uint64_t hash = io::identity_hash(identity, seed_);
   if (!known_.insert(hash).second) return false;

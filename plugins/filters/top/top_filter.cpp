@@ -61,7 +61,7 @@ bool TopFilter::in_family(const Sample &sample) {
 
 // Samples of the family that lack the field rank last.
 void TopFilter::add_candidate(const Window &window, const Sample &sample, uint64_t place) {
-  const auto entity = entities_.find_or_add(key_.of(sample));
+  const auto entity = entities_.find_or_add(key_.identity_of(sample));
   if (!entity) throw std::length_error("more than 4 billion entities");
   if (entity->added) last_kept_.push_back(0);
   const bool kept_before = last_kept_[entity->index] + 1 == round_ && round_ > 1;
@@ -134,7 +134,7 @@ void TopFilter::add_other(Batch &batch, const Group &group) {
   batch.tag(sample, tag_, "other");
   for (const io::Total &total : totals)
     if (fields_.matches(total.name()))
-      batch.put(sample, total.result(io::Function::sum, weights_.of(total.name()), group.window.length_ns()));
+      batch.put(sample, total.result(io::Function::sum, weights_.weight_of(total.name()), group.window.length_ns()));
   host_.merged(group.merged);
   host_.created(1);
 }

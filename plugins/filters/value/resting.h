@@ -36,7 +36,7 @@ class Resting {
   // One field of a merged sample.
   struct Sum {
     atalaya_field field{};  // the last value; of a delta the sum
-    double integral = 0;    // of a rate: sum of value x duration in ns
+    double integral = 0;    // for a rate: sum of value x duration in ns
   };
   struct Entity {
     std::vector<std::pair<uint32_t, std::string>> tags;

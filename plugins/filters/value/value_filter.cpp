@@ -71,15 +71,15 @@ Code ValueFilter::process(const Window &window, Batch &batch) {
   return Code::ok;
 }
 
-ValueFilter::Meaning ValueFilter::meaning(uint32_t name) {
+ValueFilter::FieldRule ValueFilter::rule(uint32_t name) {
   const std::string_view metric = host_.name_of(name);
-  Meaning meaning;
+  FieldRule rule;
   for (uint32_t i = 0; i < thresholds_.size(); ++i) {
-    if (metric != kIdentity && io::family_of(metric) == io::family_of(thresholds_[i].metric)) meaning.in_family = true;
-    if (metric == thresholds_[i].metric) meaning = {true, true, i};
-    if (meaning.listed) break;
+    if (metric != kIdentity && io::family_of(metric) == io::family_of(thresholds_[i].metric)) rule.in_family = true;
+    if (metric == thresholds_[i].metric) rule = {true, true, i};
+    if (rule.listed) break;
   }
-  return meaning;
+  return rule;
 }
 
 void ValueFilter::add_present(uint32_t threshold, const atalaya_field &field) {
@@ -103,7 +103,7 @@ bool ValueFilter::find_by_search(const Sample &sample) {
   bool in_family = false;
   present_.clear();
   for (uint32_t i = 0; i < sample.field_count; ++i) {
-    const Meaning &of = meanings_.get(sample.fields[i].name, [&] { return meaning(sample.fields[i].name); });
+    const FieldRule &of = meanings_.get(sample.fields[i].name, [&] { return rule(sample.fields[i].name); });
     in_family |= of.in_family;
     if (!of.listed) continue;
     thresholds_[of.threshold].place = i;
@@ -126,10 +126,10 @@ bool ValueFilter::reaches(double value, const Threshold &threshold, bool reached
 }
 
 // If the entity has no state (too many entities), each sample is treated as its first one.
-bool ValueFilter::keeps_by_memory(Memory *memory) {
+bool ValueFilter::keeps_by_memory(FieldState *memory) {
   bool keep = false;
   for (const auto &[index, value] : present_) {
-    const Memory before = memory == nullptr ? Memory{} : memory[index];
+    const FieldState before = memory == nullptr ? FieldState{} : memory[index];
     const double change = std::fabs(value - before.last_kept);
     const bool counts = change_ ? std::isnan(before.last_kept) || (change > 0 && change >= thresholds_[index].value)
                                 : reaches(value, thresholds_[index], before.reached);
@@ -143,11 +143,11 @@ bool ValueFilter::keeps_by_memory(Memory *memory) {
 
 // Computed once per sample.
 std::string_view ValueFilter::identity_of(const Sample &sample) {
-  if (identity_.empty()) identity_ = key_.of(sample);
+  if (identity_.empty()) identity_ = key_.identity_of(sample);
   return identity_;
 }
 
-ValueFilter::Memory *ValueFilter::memory_of(const Sample &sample) {
+ValueFilter::FieldState *ValueFilter::memory_of(const Sample &sample) {
   const auto found = entities_.find_or_add(identity_of(sample));
   if (!found) return nullptr;
   if (found->added) memory_.resize(entities_.size() * thresholds_.size());

@@ -46,39 +46,39 @@ class ValueFilter final : public Filter {
     uint32_t place = 0;  // position of the field in the last searched sample: the next samples mostly have the same layout
   };
   // How the filter treats a field name.
-  struct Meaning {
+  struct FieldRule {
     bool in_family = false;
     bool listed = false;
     uint32_t threshold = 0;
   };
   // The state of one listed field of one entity.
-  struct Memory {
+  struct FieldState {
     double last_kept = std::numeric_limits<double>::quiet_NaN();
     bool reached = false;
   };
 
   uint64_t compact(const Window &window, Batch &batch);
-  Meaning meaning(uint32_t name);
+  FieldRule rule(uint32_t name);
   void add_present(uint32_t threshold, const atalaya_field &field);
   bool find_at_places(const Sample &sample);
   bool find_by_search(const Sample &sample);
   bool keeps(const Sample &sample);
   bool reaches(double value, const Threshold &threshold, bool reached_before) const;
-  bool keeps_by_memory(Memory *memory);
+  bool keeps_by_memory(FieldState *memory);
   std::string_view identity_of(const Sample &sample);
-  Memory *memory_of(const Sample &sample);
+  FieldState *memory_of(const Sample &sample);
 
   Host host_;
   bool below_, change_, pass_absent_;
   double hysteresis_;
   std::vector<Threshold> thresholds_;
-  io::PerName<Meaning> meanings_;
+  io::PerName<FieldRule> meanings_;
 
   std::vector<std::pair<uint32_t, double>> present_;  // threshold and value of the listed fields of the current sample
   io::IdentityKey key_;
   std::string_view identity_;  // hash key of the current sample's tags; empty: not computed yet
   io::IdentityTable entities_;
-  std::vector<Memory> memory_;  // index: entity x number of thresholds + threshold
+  std::vector<FieldState> memory_;  // index: entity x number of thresholds + threshold
   std::optional<Resting> resting_;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The declarations of metrics as a store keeps them. Nothing here is guessed from a name: a metric that nobody declared is unknown.
+// The declarations of metrics that a store contains. A metric without a declaration is unknown: nothing is derived from its
+// name.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -17,11 +18,11 @@ namespace atalaya::store {
 enum class Kind : uint32_t {
   unknown = 0,
   gauge = ATALAYA_GAUGE,
-  rate = ATALAYA_RATE,    // per second
-  delta = ATALAYA_DELTA,  // an amount in the window
+  rate = ATALAYA_RATE,    // change per second
+  delta = ATALAYA_DELTA,  // amount in the window
   total = ATALAYA_TOTAL,  // a counter
 };
-// "gauge"; "" for unknown. The stores keep these texts.
+// The text of a kind, which stores contain: "gauge"; "" for unknown.
 std::string_view text_of(Kind kind);
 Kind kind_of(std::string_view text);
 
@@ -31,7 +32,7 @@ struct MetricInfo {
   std::string unit;       // UCUM, "1" for a number without a unit; "": unknown
   std::string summary;
 };
-// By name. A metric that nobody declared has an empty MetricInfo.
+// Declarations by the name of the metric. A metric without a declaration has an empty MetricInfo.
 using Catalogue = std::map<std::string, std::shared_ptr<const MetricInfo>, std::less<>>;
 
 // The host's catalogue: Host::metric.
@@ -41,9 +42,9 @@ MetricInfo stored_form(const atalaya::MetricInfo &declared);
 // Receives a warning for the operator.
 using Warn = std::function<void(const std::string &)>;
 
-// Both are known and differ in kind, unit or decimals.
+// Whether both declarations are known and differ in kind, unit or decimals.
 bool is_conflict(const MetricInfo &first, const MetricInfo &second);
-// For the log: the store keeps the first declaration.
+// The log line of a conflict: the store keeps the first declaration.
 std::string conflict_text(std::string_view metric, const MetricInfo &first, const MetricInfo &second);
 
 }  // namespace atalaya::store

@@ -12,7 +12,7 @@
 namespace atalaya::store {
 namespace {
 
-using Stretch = CollectedTime::Stretch;
+using TimeInterval = CollectedTime::TimeInterval;
 
 // Families of things that come and go: without a sample there was none of them, while the host was collected.
 constexpr std::array<std::string_view, 2> kComeAndGo = {"flow", "jvm"};
@@ -28,10 +28,10 @@ int64_t jitter_of(int64_t step_ns) {
   return std::min(step_ns / 16, kMaxJitter);
 }
 
-Stretch stretch_of(const CollectedRow &row) {
+TimeInterval stretch_of(const CollectedRow &row) {
   // The first instant holds as long as the second one.
   const int64_t before_ns = row.instants && row.end_ns > row.begin_ns ? row.step_ns : 0;
-  return {core::begin_of(row.begin_ns, before_ns), row.end_ns, row.instants ? 0 : row.step_ns, 0};
+  return {core::start_of(row.begin_ns, before_ns), row.end_ns, row.instants ? 0 : row.step_ns, 0};
 }
 
 struct HostRows {
@@ -64,9 +64,9 @@ class FamilyRows {
                                         [](int64_t time_ns, const CollectedRow *instant) { return time_ns < instant->begin_ns; });
     return after != instants_.begin() && ends_ns_[static_cast<size_t>(after - instants_.begin()) - 1] > begin_ns;
   }
-  void add_known(const std::vector<const CollectedRow *> &rows, std::vector<Stretch> &stretches) const {
+  void add_known(const std::vector<const CollectedRow *> &rows, std::vector<TimeInterval> &time_intervals) const {
     for (const CollectedRow *row : rows)
-      if (row->end_ns > row->begin_ns && !is_start(*row)) stretches.push_back(stretch_of(*row));
+      if (row->end_ns > row->begin_ns && !is_start(*row)) time_intervals.push_back(stretch_of(*row));
   }
 
  private:
@@ -75,9 +75,9 @@ class FamilyRows {
 };
 
 CollectedTime united(const HostRows &host) {
-  std::vector<Stretch> stretches;
-  for (const auto &[family, rows] : host.families) FamilyRows(rows).add_known(rows, stretches);
-  return CollectedTime(std::move(stretches));
+  std::vector<TimeInterval> time_intervals;
+  for (const auto &[family, rows] : host.families) FamilyRows(rows).add_known(rows, time_intervals);
+  return CollectedTime(std::move(time_intervals));
 }
 
 bool is_collected(const CollectedTime &time, int64_t begin_ns, int64_t end_ns) {
@@ -85,31 +85,31 @@ bool is_collected(const CollectedTime &time, int64_t begin_ns, int64_t end_ns) {
 }
 
 // Windows without a sample of the family: the host was collected all the time between two others.
-void add_empty_windows(const FamilyRows &rows, const CollectedTime &host, std::vector<Stretch> &stretches) {
+void add_empty_windows(const FamilyRows &rows, const CollectedTime &host, std::vector<TimeInterval> &time_intervals) {
   const std::vector<const CollectedRow *> &windows = rows.windows();
   for (size_t i = 1; i < windows.size(); ++i) {
     const int64_t begin_ns = windows[i - 1]->end_ns, end_ns = windows[i]->begin_ns;
     if (begin_ns >= end_ns || rows.began_in(begin_ns, end_ns) || !is_collected(host, begin_ns, end_ns)) continue;
-    stretches.push_back({begin_ns, end_ns, shorter(windows[i - 1]->step_ns, windows[i]->step_ns), 0});
+    time_intervals.push_back({begin_ns, end_ns, shorter(windows[i - 1]->step_ns, windows[i]->step_ns), 0});
   }
 }
 
-void add_runs(const CollectedTime &host, std::vector<Stretch> &stretches) {
-  const CollectedTime own(stretches);
-  for (const Stretch &run : host.stretches())
-    if (own.length_in(run.begin_ns, run.end_ns) > 0) stretches.push_back(run);
+void add_runs(const CollectedTime &host, std::vector<TimeInterval> &time_intervals) {
+  const CollectedTime own(time_intervals);
+  for (const TimeInterval &run : host.time_intervals())
+    if (own.length_in(run.begin_ns, run.end_ns) > 0) time_intervals.push_back(run);
 }
 
 CollectedTime time_of(std::string_view family, const HostRows &host) {
   const auto &rows = host.families.find(family)->second;
-  std::vector<Stretch> stretches;
+  std::vector<TimeInterval> time_intervals;
   const FamilyRows by_time(rows);
-  by_time.add_known(rows, stretches);
-  add_empty_windows(by_time, host.all, stretches);
+  by_time.add_known(rows, time_intervals);
+  add_empty_windows(by_time, host.all, time_intervals);
   if (const auto any = host.families.find(kAnyFamily); any != host.families.end())
-    for (const CollectedRow *row : any->second) stretches.push_back(stretch_of(*row));
-  if (std::find(kComeAndGo.begin(), kComeAndGo.end(), family) != kComeAndGo.end()) add_runs(host.all, stretches);
-  return CollectedTime(std::move(stretches));
+    for (const CollectedRow *row : any->second) time_intervals.push_back(stretch_of(*row));
+  if (std::find(kComeAndGo.begin(), kComeAndGo.end(), family) != kComeAndGo.end()) add_runs(host.all, time_intervals);
+  return CollectedTime(std::move(time_intervals));
 }
 
 }  // namespace
@@ -143,7 +143,7 @@ void CollectedRows::add(const CollectedRow &row) {
   // Most windows follow the last one.
   if (!row.instants && !rows.empty() && row.begin_ns >= rows.back().begin_ns && extend(rows.back(), row)) return;
   rows.push_back(row);
-  is_united_ = false;
+  is_merged_ = false;
 }
 
 void CollectedRows::sort(std::vector<CollectedRow> &rows) const {
@@ -157,42 +157,43 @@ void CollectedRows::sort(std::vector<CollectedRow> &rows) const {
   if (!rows.empty()) rows.resize(last + 1);
 }
 
-void CollectedRows::unite() const {
-  if (std::exchange(is_united_, true)) return;
+void CollectedRows::merge_pending() const {
+  if (std::exchange(is_merged_, true)) return;
   sort(windows_);
   sort(instants_);
 }
 
 void CollectedRows::add(int64_t time_ns, int64_t duration_ns) {
-  add(CollectedRow{host_, family_, core::begin_of(time_ns, duration_ns), time_ns, std::max<int64_t>(duration_ns, 0),
+  add(CollectedRow{host_, family_, core::start_of(time_ns, duration_ns), time_ns, std::max<int64_t>(duration_ns, 0),
                    duration_ns <= 0});
 }
 
-CollectedTime::CollectedTime(std::vector<Stretch> stretches) {
-  std::sort(stretches.begin(), stretches.end(), [](const Stretch &a, const Stretch &b) { return a.begin_ns < b.begin_ns; });
-  for (const Stretch &one : stretches) {
+CollectedTime::CollectedTime(std::vector<TimeInterval> time_intervals) {
+  std::sort(time_intervals.begin(), time_intervals.end(),
+            [](const TimeInterval &a, const TimeInterval &b) { return a.begin_ns < b.begin_ns; });
+  for (const TimeInterval &one : time_intervals) {
     has_windows_ = has_windows_ || one.step_ns > 0;
-    if (!stretches_.empty() &&
-        one.begin_ns <= stretches_.back().end_ns + jitter_of(shorter(one.step_ns, stretches_.back().step_ns))) {
-      Stretch &last = stretches_.back();
+    if (!time_intervals_.empty() &&
+        one.begin_ns <= time_intervals_.back().end_ns + jitter_of(shorter(one.step_ns, time_intervals_.back().step_ns))) {
+      TimeInterval &last = time_intervals_.back();
       last.end_ns = std::max(last.end_ns, one.end_ns);
       last.step_ns = shorter(last.step_ns, one.step_ns);
     } else {
-      stretches_.push_back(one);
+      time_intervals_.push_back(one);
     }
   }
   int64_t before_ns = 0;
-  for (Stretch &one : stretches_) {
+  for (TimeInterval &one : time_intervals_) {
     one.before_ns = before_ns;
     before_ns += one.end_ns - one.begin_ns;
   }
 }
 
 int64_t CollectedTime::length_until(int64_t time_ns) const {
-  const auto next = std::upper_bound(stretches_.begin(), stretches_.end(), time_ns,
-                                     [](int64_t time, const Stretch &one) { return time < one.begin_ns; });
-  if (next == stretches_.begin()) return 0;
-  const Stretch &last = *std::prev(next);
+  const auto next = std::upper_bound(time_intervals_.begin(), time_intervals_.end(), time_ns,
+                                     [](int64_t time, const TimeInterval &one) { return time < one.begin_ns; });
+  if (next == time_intervals_.begin()) return 0;
+  const TimeInterval &last = *std::prev(next);
   return last.before_ns + std::min(time_ns, last.end_ns) - last.begin_ns;
 }
 
@@ -210,7 +211,7 @@ Collection::Collection(const std::vector<CollectedRow> &rows) {
   }
 }
 
-const CollectedTime &Collection::of(std::string_view host, std::string_view family) const {
+const CollectedTime &Collection::collected_time_of(std::string_view host, std::string_view family) const {
   static const CollectedTime kUnknown;
   const auto found = hosts_.find(host);
   if (found == hosts_.end()) return kUnknown;

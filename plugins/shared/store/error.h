@@ -8,13 +8,13 @@ namespace atalaya::store {
 
 // The reaction to an error.
 enum class Cause {
-  retry,      // busy, an I/O error: may work later
-  full,       // no space on the disk: may work after something was deleted
+  retry,      // busy, or an I/O error: may succeed later
+  full,       // no space on the disk: may succeed after something was deleted
   permanent,  // damaged database, impossible value
-  config,     // the path or the file cannot work: tell the operator
+  config,     // the path or the file is unusable: the operator must act
 };
 
-// The store failed. The cause selects the reaction, far above the statement that failed.
+// A failure of the store. The cause selects the reaction of the caller.
 class Error : public std::runtime_error {
  public:
   Error(Cause cause, const std::string &text) : std::runtime_error(text), cause_(cause) {}

@@ -19,7 +19,7 @@ std::optional<int64_t> canonical_integer(std::string_view text) {
 
 }  // namespace
 
-Identity Identity::of(const Tags &all) {
+Identity Identity::from_tags(const Tags &all) {
   Identity result;
   core::JsonWriter tags(result.tags);
   tags.object();

@@ -62,7 +62,7 @@ class Run {
   explicit Run(PointVisitor &visitor) : visitor_(visitor) {}
 
   void add(const Point &point) {
-    if (!times_.empty() && (point.rolled || point.series != series_ || point.is_count == counts_.empty())) hand_over();
+    if (!times_.empty() && (point.rolled || point.series != series_ || point.is_count == counts_.empty())) deliver();
     series_ = point.series;
     times_.push_back(point.time_ns);
     durations_.push_back(point.duration_ns);
@@ -72,7 +72,7 @@ class Run {
     visitor_.rolled(series_, *point.rolled, {times_, durations_, values_, counts_});
     clear();
   }
-  void hand_over() {
+  void deliver() {
     if (!times_.empty()) visitor_.points(series_, {times_, durations_, values_, counts_});
     clear();
   }
@@ -91,13 +91,13 @@ class Run {
   std::vector<double> values_;
 };
 
-void hand_over(std::vector<Point> &points, PointVisitor &visitor) {
+void deliver(std::vector<Point> &points, PointVisitor &visitor) {
   std::stable_sort(points.begin(), points.end(),
                    [](const Point &a, const Point &b) { return std::tie(a.series, a.time_ns) < std::tie(b.series, b.time_ns); });
   Run run(visitor);
   for (size_t i = 0; i < points.size(); ++i)
     if (i + 1 == points.size() || !is_same(points[i], points[i + 1])) run.add(points[i]);
-  run.hand_over();
+  run.deliver();
 }
 
 }  // namespace
@@ -120,7 +120,7 @@ void merge_points(const std::vector<std::unique_ptr<Store>> &stores, const std::
       left.push_back({slice.from_ns, gathered.middle()});
       continue;
     }
-    hand_over(gathered.all(), visitor);
+    deliver(gathered.all(), visitor);
   }
 }
 

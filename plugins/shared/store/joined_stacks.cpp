@@ -32,7 +32,7 @@ class StackMerge {
       int64_t to = end;
       for (const auto &store : stores_) to = gather(*store, {from, to});
       // The last windows end after the range.
-      hand_over(to == end ? std::numeric_limits<int64_t>::max() : to, visitor);
+      deliver(to == end ? std::numeric_limits<int64_t>::max() : to, visitor);
       from = to;
     }
   }
@@ -66,7 +66,7 @@ class StackMerge {
     for (Field &field : kept.fields) field.name = *names_.emplace(field.name).first;
   }
 
-  void hand_over(int64_t to, const std::function<void(const Stack &)> &visitor) {
+  void deliver(int64_t to, const std::function<void(const Stack &)> &visitor) {
     const auto key = [](const StoredStack &kept) { return std::tie(kept.time_ns, kept.entity, kept.number); };
     std::stable_sort(kept_.begin(), kept_.end(), [&](const StoredStack &a, const StoredStack &b) { return key(a) < key(b); });
     for (size_t i = 0; i < kept_.size() && kept_[i].time_ns <= to; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks of several stores in order of time.
+// Merges the stacks of several stores in order of time.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,8 @@
 
 namespace atalaya::store {
 
-// Keeps at most about `max_buffered` stacks at once, unless more have one time. Of equal ones the last store wins.
+// Keeps about `max_buffered` stacks in memory at most, unless more have the same time. Of equal stacks, the one of the last
+// store is used.
 void merge_stacks(const std::vector<std::unique_ptr<Store>> &stores, const Selection &selection, size_t max_buffered,
                   const std::function<void(const Stack &)> &visitor);
 

@@ -60,7 +60,7 @@ std::string JoinedStore::name() const {
 }
 
 template <class Read>
-std::vector<std::string> JoinedStore::united(Read &&read) {
+std::vector<std::string> JoinedStore::merged_lists(Read &&read) {
   std::set<std::string> all;
   for (const auto &store : stores_)
     for (std::string &text : read(*store)) all.insert(std::move(text));
@@ -68,15 +68,15 @@ std::vector<std::string> JoinedStore::united(Read &&read) {
 }
 
 std::vector<std::string> JoinedStore::metrics() {
-  return united([](Store &store) { return store.metrics(); });
+  return merged_lists([](Store &store) { return store.metrics(); });
 }
 
 std::vector<std::string> JoinedStore::tag_keys() {
-  return united([](Store &store) { return store.tag_keys(); });
+  return merged_lists([](Store &store) { return store.tag_keys(); });
 }
 
 std::vector<std::string> JoinedStore::tag_values(std::string_view key) {
-  return united([key](Store &store) { return store.tag_values(key); });
+  return merged_lists([key](Store &store) { return store.tag_values(key); });
 }
 
 std::optional<Range> JoinedStore::extent(int64_t until_ns) {

@@ -116,24 +116,24 @@ void create_private(const std::string &path) {
 }
 
 Place::Place(const std::string &path) {
-  for (const char *suffix : {"", "-wal", "-shm", "-lock"}) files_.push_back(look_at(path + suffix));
+  for (const char *suffix : {"", "-wal", "-shm", "-lock"}) files_.push_back(stat_file(path + suffix));
 }
 
-Place::File Place::look_at(const std::string &path) {
+Place::File Place::stat_file(const std::string &path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return {path};
   return {path, status.st_dev, status.st_ino};
 }
 
-bool Place::holds() const {
-  return std::all_of(files_.begin(), files_.end(), [](const File &file) { return file == look_at(file.path); });
+bool Place::are_in_place() const {
+  return std::all_of(files_.begin(), files_.end(), [](const File &file) { return file == stat_file(file.path); });
 }
 
 Reserve::Reserve(const std::string &path) : file_(open_private(path + "-reserve", O_RDWR | O_NOFOLLOW)) {
-  hold();
+  allocate();
 }
 
-void Reserve::hold() {
+void Reserve::allocate() {
   // More than the log holds between two checkpoints (4 MiB) and a batch.
   constexpr off_t size = 8 << 20;
   if (held_ || !file_) return;

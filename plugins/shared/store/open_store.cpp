@@ -36,7 +36,7 @@ class SpansToClickHouse final : public StoreWriter {
   Refused write(std::span<const atalaya_sample> samples, int64_t now_ns) override {
     const Refused refused = writer_.write(samples, now_ns);
     if (!writer_.refused_rows().empty())
-      throw Error(Cause::permanent, writer_.name() + " refused it: " + writer_.refused_rows().front().refusal.words);
+      throw Error(Cause::permanent, writer_.name() + " refused it: " + writer_.refused_rows().front().refusal.server_message);
     return refused;
   }
   bool maintain(int64_t /*now_ns*/) override { return false; }
@@ -47,18 +47,18 @@ class SpansToClickHouse final : public StoreWriter {
 
 }  // namespace
 
-std::unique_ptr<Store> open_store(std::string_view text, std::chrono::nanoseconds patience) {
+std::unique_ptr<Store> open_store(std::string_view text, std::chrono::nanoseconds response_timeout) {
   const std::string store = store_of(text);
-  if (is_clickhouse(store)) return std::make_unique<clickhouse::ClickHouseStore>(clickhouse_of(store), patience);
+  if (is_clickhouse(store)) return std::make_unique<clickhouse::ClickHouseStore>(clickhouse_of(store), response_timeout);
   return std::make_unique<SqliteStore>(store);
 }
 
-std::unique_ptr<Store> open_store(const std::vector<std::string> &texts, std::chrono::nanoseconds patience) {
-  if (texts.size() < 2) return open_store(texts.empty() ? std::string_view() : texts.front(), patience);
+std::unique_ptr<Store> open_store(const std::vector<std::string> &texts, std::chrono::nanoseconds response_timeout) {
+  if (texts.size() < 2) return open_store(texts.empty() ? std::string_view() : texts.front(), response_timeout);
   std::vector<std::unique_ptr<Store>> stores;
   std::set<std::string> names;
   for (const std::string &text : texts) {
-    stores.push_back(open_store(text, patience));
+    stores.push_back(open_store(text, response_timeout));
     if (!names.insert(stores.back()->name()).second)
       throw Error(Cause::config, stores.back()->name() + " is given twice; name each store once");
   }

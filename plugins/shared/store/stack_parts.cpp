@@ -33,8 +33,8 @@ Field part_of(const Field &whole, int64_t skipped, int64_t inside, int64_t all) 
 }  // namespace
 
 Range window_ends(const Range &range) {
-  const int64_t most = std::numeric_limits<int64_t>::max() - kLongestWindow;
-  return {range.from_ns, std::min(range.to_ns, most) + kLongestWindow};
+  const int64_t maximum = std::numeric_limits<int64_t>::max() - kLongestWindow;
+  return {range.from_ns, std::min(range.to_ns, maximum) + kLongestWindow};
 }
 
 void visit_part(const Stack &whole, const Range &range, const std::function<void(const Stack &)> &visitor) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of a stack in a range: its samples are spread evenly over its window, because no finer time is known.
+// Computes the part of a stack in a range. Its samples count as evenly distributed over its window, because their exact times
+// are unknown.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +10,9 @@
 
 namespace atalaya::store {
 
-constexpr int64_t kLongestWindow = 86'400'000'000'000;  // ns; a pipeline collects once a day at least
+constexpr int64_t kLongestWindow = 86'400'000'000'000;  // ns; a pipeline collects at least once a day
 
-// Where windows end that may overlap the range.
+// Returns the range of the ends of windows that may overlap the range.
 Range window_ends(const Range &range);
 // Calls the visitor with the part of the stack in the range, if there is one.
 void visit_part(const Stack &whole, const Range &range, const std::function<void(const Stack &)> &visitor);

@@ -120,7 +120,7 @@ class ClickHouse final : public Sink {
       record.clear();
       encoder_->append(sample, record);
       if (!record.empty()) record.pop_back();
-      dead_letters_.add({row.sample, writer_->name(), row.refusal.code, row.refusal.words, record});
+      dead_letters_.add({row.sample, writer_->name(), row.refusal.code, row.refusal.server_message, record});
     }
     dead_letters_.settle("rows");
   }

@@ -14,7 +14,7 @@ Form form_of(std::string_view name) {
     return {.format = protocols::Format::samples,
             .content_type = "application/vnd.atalaya.flat",
             .default_path = "/api/flat",
-            .whole = Whole::flat};
+            .sample_format = SampleFormat::flat};
   if (name == "influx") return {protocols::Format::influx, "text/plain; charset=utf-8", "/write", false, false};
   if (name == "jsonlines") return {protocols::Format::jsonlines, "application/x-ndjson", "/api/jsonlines", false, false};
   if (name == "remote_write")
@@ -39,12 +39,12 @@ Form form_of(std::string_view name) {
     return {.format = protocols::Format::samples,
             .content_type = "application/x-protobuf",
             .default_path = "/v1development/profiles",
-            .whole = Whole::otlp_profiles};
+            .sample_format = SampleFormat::otlp_profiles};
   if (name == "pyroscope")
     return {.format = protocols::Format::samples,
             .content_type = "text/plain; charset=utf-8",
             .default_path = "/ingest",
-            .whole = Whole::pyroscope,
+            .sample_format = SampleFormat::pyroscope,
             .compress = "none"};  // Pyroscope does not read compressed folded stacks
   if (name == "alertmanager")
     return {.format = protocols::Format::jsonlines,
@@ -93,14 +93,14 @@ std::unique_ptr<protocols::MessageEncoder> make_messages(const Form &form, const
 
 std::unique_ptr<protocols::SampleEncoder> make_sample_encoder(const Form &form, int64_t sample_rate, const core::NameOf &name_of,
                                                               const protocols::MetricOf &metric_of) {
-  switch (form.whole) {
-    case Whole::flat:
+  switch (form.sample_format) {
+    case SampleFormat::flat:
       return protocols::make_flat(name_of, metric_of);
-    case Whole::pyroscope:
+    case SampleFormat::pyroscope:
       return protocols::make_pyroscope(name_of, sample_rate);
-    case Whole::otlp_profiles:
+    case SampleFormat::otlp_profiles:
       return protocols::make_otlp_profiles(name_of);
-    case Whole::none:
+    case SampleFormat::none:
       break;
   }
   return nullptr;

@@ -14,7 +14,7 @@
 namespace atalaya::http_sink {
 
 enum class Message : uint8_t { none, remote_write, otlp_metrics, otlp_traces };
-enum class Whole : uint8_t { none, flat, pyroscope, otlp_profiles };
+enum class SampleFormat : uint8_t { none, flat, pyroscope, otlp_profiles };
 enum class Alert : uint8_t { none, alertmanager, webhook };
 
 // Properties of a format: how its requests are built.
@@ -22,8 +22,8 @@ struct Form {
   protocols::Format format;
   std::string_view content_type, default_path;
   bool array;                                       // true: the records are elements of one JSON array; false: lines
-  bool details;                                     // with ?details the server reports which points it refused
-  Whole whole = Whole::none;                        // requests contain complete samples; `format` is that of dead letters
+  bool details;                                     // true: with ?details the server reports which points it refused
+  SampleFormat sample_format = SampleFormat::none;  // requests contain complete samples; `format` is that of dead letters
   Message message = Message::none;                  // the records are parts of a protobuf message; `format` is that of dead letters
   Alert alert = Alert::none;                        // the records are alerts; `format` is not used
   std::string_view header = {}, header_value = {};  // an additional header of each request; "": none

@@ -47,7 +47,7 @@ void Lane::load(std::span<const atalaya_sample> samples, std::span<const size_t>
   preferred_server_ = home;
   text_.clear();
   records_.clear();
-  without_form_.clear();
+  not_encodable_.clear();
   dead_.clear();
   full_refusals_ = 0;
   details_useless_ = false;
@@ -58,7 +58,7 @@ void Lane::load(std::span<const atalaya_sample> samples, std::span<const size_t>
   for (const size_t sample : mine) {
     size_t begin = text_.size();
     if (const std::string_view reason = encoder_->append(samples[sample], text_); !reason.empty()) {
-      without_form_.emplace_back(sample, reason);
+      not_encodable_.emplace_back(sample, reason);
       text_.resize(begin);
     }
     while (begin < text_.size()) {
@@ -82,7 +82,7 @@ void Lane::load_samples(std::span<const atalaya_sample> samples, std::span<const
   std::map<std::string, std::vector<size_t>> by_query;
   for (const size_t index : mine)
     if (const std::string_view reason = sample_encoder_->refusal_reason(samples[index]); !reason.empty())
-      without_form_.emplace_back(index, reason);
+      not_encodable_.emplace_back(index, reason);
     else
       by_query[sample_encoder_->query_of(samples[index])].push_back(index);
   queries_.clear();
@@ -103,7 +103,7 @@ void Lane::load_messages(std::span<const atalaya_sample> samples, std::span<cons
   for (const size_t index : mine) {
     const size_t begin = text_.size();
     const std::string_view reason = message_encoder_->append(samples[index], text_);
-    if (!reason.empty()) without_form_.emplace_back(index, reason);
+    if (!reason.empty()) not_encodable_.emplace_back(index, reason);
     if (text_.size() > begin) records_.push_back({begin, text_.size(), index});
   }
   if (!records_.empty()) {
@@ -139,7 +139,7 @@ bool Lane::deliver(std::span<const atalaya_sample> samples, std::string_view aut
   }
   if (!refused_everything()) return true;
   ++full_refusals_;
-  problem_ = dead_.front().url + " refuses every point: " + dead_.front().words;
+  problem_ = dead_.front().url + " refuses every point: " + dead_.front().server_message;
   reset_progress();
   pause_servers();
   return false;
@@ -229,7 +229,7 @@ Lane::Outcome Lane::send(Range range, bool details) {
     if (!choice) break;
     Outcome outcome = try_target(range, choice->index, choice->suspect, details);
     if (outcome.verdict != Verdict::retry) {
-      targets_.worked(choice->index);
+      targets_.mark_available(choice->index);
       return outcome;
     }
   }
@@ -243,7 +243,7 @@ Lane::Outcome Lane::try_target(Range range, size_t index, bool suspect, bool det
   int64_t wait = 0;
   try {
     if (suspect && !options_.health.empty() && !healthy(url)) {
-      targets_.failed(index, 0, monotonic());
+      targets_.mark_failed(index, 0, monotonic());
       return outcome;
     }
     if (sample_encoder_) build_sample_request(range, index);
@@ -264,7 +264,7 @@ Lane::Outcome Lane::try_target(Range range, size_t index, bool suspect, bool det
   } catch (const http_client::NoAnswer &none) {
     problem_ = url.text + ": " + none.what();
   }
-  if (outcome.verdict == Verdict::retry) targets_.failed(index, wait, monotonic());
+  if (outcome.verdict == Verdict::retry) targets_.mark_failed(index, wait, monotonic());
   if (outcome.verdict != Verdict::accepted) declared_to_ = SIZE_MAX;
   return outcome;
 }
@@ -318,7 +318,7 @@ void Lane::mark_delivered(Range range) {
 }
 
 void Lane::pause_servers() {
-  for (size_t i = 0; i < targets_.size(); ++i) targets_.failed(i, 0, monotonic());
+  for (size_t i = 0; i < targets_.size(); ++i) targets_.mark_failed(i, 0, monotonic());
 }
 
 // Uses the answer to ?details: OpenTSDB reports the points that it refuses, and stores the others.
@@ -376,16 +376,17 @@ std::string_view Lane::text_of(size_t record) {
 }
 
 void Lane::add_dead_letters(Range range, const Outcome &refusal) {
-  const std::string words = http_client::error_message(refusal.body);
+  const std::string server_message = http_client::error_message(refusal.body);
   for (size_t i = range.first; i < range.last; ++i) {
-    dead_.push_back({records_[i].sample, text_of(i), refusal.status, refusal.url, words});
+    dead_.push_back({records_[i].sample, text_of(i), refusal.status, refusal.url, server_message});
   }
   mark_delivered(range);
 }
 
 bool Lane::refused_everything() const {
   return !accepted_any_ && full_refusals_ < kMaxTries && dead_.size() >= kSuspicious &&
-         std::all_of(dead_.begin(), dead_.end(), [&](const DeadRecord &record) { return record.words == dead_.front().words; });
+         std::all_of(dead_.begin(), dead_.end(),
+                     [&](const DeadRecord &record) { return record.server_message == dead_.front().server_message; });
 }
 
 }  // namespace atalaya::http_sink

@@ -42,7 +42,7 @@ struct DeadRecord {
   size_t sample;            // index in the batch
   std::string_view record;  // valid until the lane's next batch
   int status;
-  std::string url, words;
+  std::string url, server_message;
 };
 
 // Delivers a part of a batch, one request after another. A call of deliver continues where the last one failed. Not thread-safe.
@@ -61,7 +61,7 @@ class Lane {
   const std::string &problem() const { return problem_; }
   // The refused records of the current batch; complete when deliver() has returned true.
   const std::vector<DeadRecord> &dead() const { return dead_; }
-  const std::vector<std::pair<size_t, std::string_view>> &without_form() const { return without_form_; }
+  const std::vector<std::pair<size_t, std::string_view>> &not_encodable() const { return not_encodable_; }
   // The number of points of the current batch that the server refused without reporting which, and its last reason.
   const protocols::MessageEncoder::Rejected &rejected() const { return rejected_; }
 
@@ -126,10 +126,10 @@ class Lane {
   // The current batch.
   std::span<const atalaya_sample> samples_;
   std::string text_;
-  std::vector<std::string> queries_;    // query strings of the addresses of complete samples
+  std::vector<std::string> queries_;    // query strings of the requests with complete samples
   std::deque<std::string> dead_texts_;  // records of refused complete samples
   std::vector<Record> records_;
-  std::vector<std::pair<size_t, std::string_view>> without_form_;
+  std::vector<std::pair<size_t, std::string_view>> not_encodable_;
   std::deque<Range> undelivered_;  // undelivered records, in order; a range is one request or several
   std::vector<DeadRecord> dead_;
   std::string problem_;

@@ -216,13 +216,13 @@ class RequestSink : public Sink {
   // Handles a delivered batch: writes the refused points as dead letters, and counts them.
   void settle() {
     for (const auto &lane : lanes_) {
-      for (const auto &[sample, reason] : lane->without_form()) host_.dropped(reason, 1);
+      for (const auto &[sample, reason] : lane->not_encodable()) host_.dropped(reason, 1);
       if (const auto &[points, why] = lane->rejected(); points > 0) {
         host_.dropped("refused by the server, which accepted the rest of the request", points);
         host_.log(Level::warning, "the server refused " + std::to_string(points) + " of the points: " + why);
       }
       for (const DeadRecord &record : lane->dead())
-        dead_letters_.add({record.sample, record.url, record.status, record.words, record.record});
+        dead_letters_.add({record.sample, record.url, record.status, record.server_message, record.record});
     }
     dead_letters_.settle("points");
     for (const auto &[second, first] : options_.exposed_names->collisions())

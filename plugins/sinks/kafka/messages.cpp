@@ -42,7 +42,7 @@ Messages::Messages(const MessageConfig &config, const core::NameOf &name_of, uin
 void Messages::load(std::span<const atalaya_sample> samples) {
   text_.clear();
   messages_.clear();
-  without_form_.clear();
+  not_encodable_.clear();
   for (size_t i = 0; i < samples.size(); ++i) append_value(samples[i], i);
 }
 
@@ -78,7 +78,7 @@ void Messages::append_value(const atalaya_sample &sample, size_t index) {
   if (array) text_ += '[';
   const size_t lines = text_.size();
   if (const std::string_view reason = encoder_->append(sample, text_); !reason.empty()) {
-    without_form_.emplace_back(index, reason);
+    not_encodable_.emplace_back(index, reason);
     text_.resize(before);
     return;
   }

@@ -38,7 +38,7 @@ class Messages {
   int64_t time_ms(size_t message) const { return messages_[message].time_ms; }
   size_t sample(size_t message) const { return messages_[message].sample; }
   // Indices of the samples that the format cannot encode, with the reasons.
-  const std::vector<std::pair<size_t, std::string_view>> &without_form() const { return without_form_; }
+  const std::vector<std::pair<size_t, std::string_view>> &not_encodable() const { return not_encodable_; }
 
  private:
   struct Range {
@@ -61,7 +61,7 @@ class Messages {
   io::PerName<uint64_t> name_hashes_;
   std::string text_;
   std::vector<Message> messages_;
-  std::vector<std::pair<size_t, std::string_view>> without_form_;
+  std::vector<std::pair<size_t, std::string_view>> not_encodable_;
 };
 
 }  // namespace atalaya::kafka_sink

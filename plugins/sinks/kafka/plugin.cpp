@@ -167,7 +167,7 @@ class Kafka final : public Sink {
 
   // Handles a delivered batch: writes the refused messages as dead letters, and counts them.
   void settle() {
-    for (const auto &[sample, reason] : messages_->without_form()) host_.dropped(reason, 1);
+    for (const auto &[sample, reason] : messages_->not_encodable()) host_.dropped(reason, 1);
     const std::string address = address_of(config_);
     for (const Delivery::Dead &dead : delivery_->dead())
       dead_letters_.add(

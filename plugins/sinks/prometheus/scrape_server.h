@@ -40,7 +40,7 @@ class ScrapeServer final : private http_server::Handler {
   Snapshot snapshot_;
   SnapshotText exposition_;
   size_t last_size_ = 0;
-  http_server::Daemon daemon_;  // last: its thread uses all members above
+  http_server::Daemon daemon_;  // declared last, because its thread uses all members above
 };
 
 }  // namespace atalaya::prometheus

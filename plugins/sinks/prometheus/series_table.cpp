@@ -100,7 +100,7 @@ Refusal SeriesTable::add_sample(const Sample &sample) {
 }
 
 Refusal SeriesTable::entity_of(const Sample &sample, Entity *&entity) {
-  identity_ = key_.of(sample);
+  identity_ = key_.identity_of(sample);
   if (const auto known = entities_.find(identity_); known != entities_.end()) {
     entity = known->second.get();
     return Refusal::none;

@@ -134,7 +134,7 @@ class SeriesTable {
   size_t live_ = 0, label_bytes_ = 0;
   int64_t last_sweep_ns_ = 0;
   bool stream_has_sample_ = false;  // the current sample was already added to the stream last_stream_
-  bool stream_accepted_ = false;    // and this was the result
+  bool stream_accepted_ = false;    // the result for the current sample
   uint32_t last_stream_ = 0;
 
   struct StreamUse {

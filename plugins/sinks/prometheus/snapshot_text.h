@@ -22,9 +22,9 @@ class SnapshotText {
   const Staleness staleness_;
   const bool timestamps_;
   std::vector<uint32_t> shown_;            // series
-  std::vector<uint32_t> order_;            // the same, by metric
-  std::vector<uint32_t> begins_, places_;  // in order_, of each metric: the first, and the next free
-  std::vector<uint32_t> names_;            // metrics, by name
+  std::vector<uint32_t> order_;            // the same series, sorted by metric
+  std::vector<uint32_t> begins_, places_;  // by metric, in order_: index of the first series, and the next free index
+  std::vector<uint32_t> names_;            // indices of metrics, sorted by name
 };
 
 }  // namespace atalaya::prometheus

@@ -10,8 +10,8 @@ namespace {
 constexpr int64_t kMinSilence = 2'000'000'000;
 
 int64_t max_silence(int64_t interval_ns, const Staleness &staleness) {
-  const int64_t most = staleness.max_age_ns / staleness.windows;
-  return interval_ns >= most ? staleness.max_age_ns : std::max(kMinSilence, interval_ns * staleness.windows);
+  const int64_t maximum = staleness.max_age_ns / staleness.windows;
+  return interval_ns >= maximum ? staleness.max_age_ns : std::max(kMinSilence, interval_ns * staleness.windows);
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ protocols::Answer Connection::exchange(std::string_view message) {
   const Deadline deadline = steady_clock::now() + options_.deadline;
   try {
     if (!socket_ || is_stale()) connect(deadline);
-    return converse(message, deadline);
+    return send_and_receive(message, deadline);
   } catch (const Poco::Exception &problem) {
     socket_.reset();
     if (steady_clock::now() >= deadline) throw NoAnswer("no answer within the deadline");
@@ -58,7 +58,7 @@ void Connection::connect(Deadline deadline) {
   socket_ = socket;
 }
 
-protocols::Answer Connection::converse(std::string_view message, Deadline deadline) {
+protocols::Answer Connection::send_and_receive(std::string_view message, Deadline deadline) {
   const http_client::Deadlines::Guard guard(deadlines_, socket_->impl()->sockfd(), deadline);
   socket_->setSendTimeout(remaining_time(deadline));
   socket_->setReceiveTimeout(remaining_time(deadline));

@@ -37,7 +37,7 @@ class Connection {
  private:
   void connect(http_client::Deadline deadline);
   bool is_stale();
-  protocols::Answer converse(std::string_view message, http_client::Deadline deadline);
+  protocols::Answer send_and_receive(std::string_view message, http_client::Deadline deadline);
   void receive(std::span<char> bytes);
   Poco::Timespan remaining_time(http_client::Deadline deadline) const;
 

@@ -44,7 +44,7 @@ bool Delivery::deliver() {
       accepted_any_ = true;
       if (range.first >= split_end_) refusals_ = 0;
       mark_delivered(range);
-    } else if (!refused(range, answer.words)) {
+    } else if (!refused(range, answer.server_message)) {
       return false;
     }
   }
@@ -55,10 +55,11 @@ bool Delivery::retry_refused() {
   if (dead_.empty()) return false;
   const bool may_be_temporary =
       !accepted_any_ && dead_.size() >= kSuspicious &&
-      std::all_of(dead_.begin(), dead_.end(), [&](const Dead &one) { return one.words == dead_.front().words; });
+      std::all_of(dead_.begin(), dead_.end(), [&](const Dead &one) { return one.server_message == dead_.front().server_message; });
   if (confirmations_ > 0 && (!may_be_temporary || confirmations_ >= kMaxTries)) return false;
   ++confirmations_;
-  problem_ = "refuses " + std::to_string(dead_.size()) + (dead_.size() == 1 ? " event: " : " events: ") + dead_.front().words;
+  problem_ =
+      "refuses " + std::to_string(dead_.size()) + (dead_.size() == 1 ? " event: " : " events: ") + dead_.front().server_message;
   for (const Dead &one : dead_) undelivered_.push_back({one.event, one.event + 1});
   dead_.clear();
   accepted_any_ = false;
@@ -78,10 +79,10 @@ Delivery::Range Delivery::next_message() const {
   return range;
 }
 
-bool Delivery::refused(Range range, const std::string &words) {
+bool Delivery::refused(Range range, const std::string &server_message) {
   const bool is_new = range.first >= split_end_ && confirmations_ == 0;
   if (is_new && ++refusals_ < kPatientTries) {
-    problem_ = "answered with an error: " + words;
+    problem_ = "answered with an error: " + server_message;
     return false;
   }
   if (is_new) {
@@ -92,7 +93,7 @@ bool Delivery::refused(Range range, const std::string &words) {
   if (range.count() > 1 && splits_++ < kMaxSearches) {
     halve(range);
   } else {
-    for (size_t i = range.first; i < range.last; ++i) dead_.push_back({i, words});
+    for (size_t i = range.first; i < range.last; ++i) dead_.push_back({i, server_message});
     mark_delivered(range);
   }
   return true;

@@ -37,7 +37,7 @@ class Delivery {
   const std::string &problem() const { return problem_; }
   struct Dead {
     size_t event;
-    std::string words;
+    std::string server_message;
   };
   // The refused events of the current batch; complete when deliver() has returned true.
   const std::vector<Dead> &dead() const { return dead_; }
@@ -49,7 +49,7 @@ class Delivery {
   };
 
   Range next_message() const;
-  bool refused(Range range, const std::string &words);
+  bool refused(Range range, const std::string &server_message);
   void halve(Range range);
   void mark_delivered(Range range);
   // Queues the refused events again if that is still allowed; returns whether it did.

@@ -134,9 +134,9 @@ class Riemann final : public Sink {
 
   // Handles a delivered batch: writes the refused events as dead letters, and counts them.
   void settle() {
-    for (const auto &[sample, reason] : events_->without_form()) host_.dropped(reason, 1);
+    for (const auto &[sample, reason] : events_->not_encodable()) host_.dropped(reason, 1);
     for (const Delivery::Dead &dead : delivery_->dead())
-      dead_letters_.add({events_->sample(dead.event), server_.text, 0, dead.words, events_->json(dead.event)});
+      dead_letters_.add({events_->sample(dead.event), server_.text, 0, dead.server_message, events_->json(dead.event)});
     dead_letters_.settle("events");
   }
 

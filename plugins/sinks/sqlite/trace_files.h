@@ -65,7 +65,7 @@ class TraceFiles {
   std::optional<Entry> schedule(const RecordedTime &recording);
   std::optional<Entry> remove_oldest();
   Entry *next_due();
-  void report(const Entry &one, const core::Status &written);  // without the lock
+  void report(const Entry &one, const core::Status &written);  // called without the lock
   core::Status write(const Entry &one) const;
   core::Status write_new(const Entry &one, const std::string &path) const;
   core::Status make_room(const std::string &name, uint64_t bytes) const;
@@ -77,7 +77,7 @@ class TraceFiles {
   core::Descriptor stop_read_, stop_write_;
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::vector<Entry> recordings_;  // the last ones
+  std::vector<Entry> recordings_;  // the last recordings
   bool stopping_ = false;
   std::atomic<uint64_t> failed_ = 0;
   std::thread thread_;

@@ -112,13 +112,13 @@ Code BtraceSource::run() {
     settle();
     while (next_lines(batch_time(), true)) {
     }
-    const bool behind = tail_->behind();
+    const bool has_unread_lines = tail_->has_unread_lines();
     // Expires spans only after all available lines were read, because these may contain their ends.
-    while (!behind && !stopping() && next_expired(batch_time())) {
+    while (!has_unread_lines && !stopping() && next_expired(batch_time())) {
     }
     write_journal();
     std::unique_lock lock(mutex_);
-    const std::chrono::nanoseconds pause(behind ? 0 : std::max(poll_ns_, kPausePerScan * scan_ns));
+    const std::chrono::nanoseconds pause(has_unread_lines ? 0 : std::max(poll_ns_, kPausePerScan * scan_ns));
     if (wake_.wait_for(lock, pause, [this] { return stopping_; })) return Code::ok;
   }
 }

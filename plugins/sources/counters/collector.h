@@ -45,8 +45,8 @@ class Collector {
   // The open events of one entity (host, process or cgroup), on all its CPUs or threads.
   struct Target {
     std::vector<EventSet> sets;
-    int64_t read_ns = 0;     // by the clock, to detect impossible counts
-    int64_t reading_ns = 0;  // of the window, for rates
+    int64_t read_ns = 0;     // clock time of the last reading, to detect impossible counts
+    int64_t reading_ns = 0;  // time of the window, for rates
     bool seen = false;       // still exists in this window
   };
   struct ProcessTarget {

@@ -17,7 +17,7 @@ namespace atalaya::counters {
 
 struct Process {
   int32_t pid = 0;
-  uint64_t start_ns = 0;  // since boot; pid and start_ns identify the process
+  uint64_t start_ns = 0;  // start, since boot; pid and start_ns identify the process
   std::string name;
   bool operator==(const Process &) const = default;
 };

@@ -56,7 +56,7 @@ using Slots = std::bitset<kSlots>;
 
 struct Event {
   Group group;
-  std::string_view name;  // the name in perf(1)
+  std::string_view name;  // name of the event in perf(1)
   uint32_t type;
   uint64_t config;
 };

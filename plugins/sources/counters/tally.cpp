@@ -83,14 +83,14 @@ std::optional<double> Tally::count(size_t slot) const {
 }
 
 std::optional<double> Tally::running() const {
-  std::optional<double> least;
+  std::optional<double> minimum;
   for (size_t slot = 0; slot < kSlots; ++slot) {
     const Sum &sum = sums_[slot];
     if (is_software(slot) || !sum.known || sum.lost || sum.enabled_ns == 0) continue;
     const double share = kPercent * static_cast<double>(sum.running_ns) / static_cast<double>(sum.enabled_ns);
-    least = std::min(least.value_or(share), share);
+    minimum = std::min(minimum.value_or(share), share);
   }
-  return least;
+  return minimum;
 }
 
 Values values_of(const Tally &tally, double seconds) {

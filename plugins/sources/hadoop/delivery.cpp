@@ -58,7 +58,7 @@ bool Delivery::stopping() {
 }
 
 std::optional<protocols::Position> Delivery::stored_position(const std::string &key) {
-  return positions_ ? positions_->of(key) : std::nullopt;
+  return positions_ ? positions_->position_of(key) : std::nullopt;
 }
 
 uint64_t Delivery::attempt_of(const std::string &path) const {

@@ -71,7 +71,7 @@ class Delivery {
   // A path whose spans a sink refused. Acknowledgements of its earlier batches in flight are ignored.
   struct Refusal {
     uint64_t attempt = 0;
-    int64_t again_at = 0;  // monotonic
+    int64_t again_at = 0;  // monotonic time of the next attempt
   };
 
   bool emit(atalaya_batch *batch, Flight flight);

@@ -41,7 +41,7 @@ class HadoopSource final : public PushSource {
 
   // Totals of an import (follow = false) for its summary.
   struct Import {
-    std::set<std::string> read, skipped;  // paths
+    std::set<std::string> read, skipped;  // paths of imported and of skipped histories
     uint64_t spans = 0;
     std::set<std::string> found, too_old,
         foreign;  // paths of all found files; of those above max_age; of those that are no history

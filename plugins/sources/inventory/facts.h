@@ -26,7 +26,7 @@ class Facts {
 
  private:
   std::map<std::string, std::string, std::less<>> values_;
-  std::vector<std::string> unreadable_;  // prefixes
+  std::vector<std::string> unreadable_;  // prefixes of unreadable facts
   bool full_ = false;
 };
 

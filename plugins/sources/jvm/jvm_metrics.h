@@ -24,7 +24,7 @@ enum class Conversion : uint8_t {
   seconds,  // ticks of the JVM's clock since its start, in seconds
   delta,    // difference to the last reading
   share,    // difference in ticks, in per cent of the elapsed time
-  pause,    // share of pauses, attributed to the windows in which they last
+  pause,    // share of pauses, each in the windows in which it lasts
 };
 
 struct CounterMetric {

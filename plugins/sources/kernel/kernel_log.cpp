@@ -34,7 +34,7 @@ void KernelLog::close() {
   file_.reset();
 }
 
-uint64_t KernelLog::read(const Take &take) {
+uint64_t KernelLog::read(const Callback &take) {
   uint64_t lost = 0;
   for (int i = 0; i < kMaxRecords && file_; ++i) {
     const ssize_t size = ::read(file_.get(), buffer_.data(), buffer_.size());

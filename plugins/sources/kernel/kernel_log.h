@@ -16,7 +16,7 @@ namespace atalaya::kernel {
 
 class KernelLog {
  public:
-  using Take = std::function<void(const LogRecord &)>;
+  using Callback = std::function<void(const LogRecord &)>;
 
   KernelLog() = default;
   explicit KernelLog(core::Descriptor file);  // a descriptor that returns one record per read
@@ -27,7 +27,7 @@ class KernelLog {
 
   // Calls `take` with each new message of the kernel itself. Returns the number of messages that were lost (overwritten or
   // unreadable).
-  uint64_t read(const Take &take);
+  uint64_t read(const Callback &take);
 
  private:
   core::Descriptor file_;

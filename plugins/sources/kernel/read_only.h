@@ -14,7 +14,7 @@ namespace atalaya::kernel {
 
 struct ReadOnly {
   std::string mount;  // mount point; the first one in the list if the file system is mounted several times
-  std::string disk;   // its source, "/dev/sda1"
+  std::string disk;   // device of the file system, "/dev/sda1"
   bool is_new = false;
 };
 

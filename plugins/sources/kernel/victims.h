@@ -18,14 +18,14 @@
 namespace atalaya::kernel {
 
 struct Victim {
-  int64_t time_ns = 0;  // monotonic
+  int64_t time_ns = 0;  // CLOCK_MONOTONIC time
   int64_t pid = 0;      // 0: unknown
   std::string process;  // empty: unknown
   std::string cgroup;   // empty: unknown
   std::optional<double> resident_mib;
 };
 
-inline constexpr size_t kMaxVictims = 4096;  // maximum of each: unmatched marks, known kills; beyond it the oldest is removed
+inline constexpr size_t kMaxVictims = 4096;  // maximum unmatched marks, and maximum known kills; the oldest ones are removed
 
 class Victims {
  public:
@@ -54,7 +54,7 @@ class Victims {
 
   const uint64_t page_size_;
   std::vector<Victim> logged_;
-  std::map<int64_t, std::string> places_;  // by pid
+  std::map<int64_t, std::string> places_;  // cgroups by pid of the victim
   std::map<int64_t, Mark> marks_;          // by pid
   std::map<int64_t, Known> known_;         // by pid: kills that were reported from their mark
 };

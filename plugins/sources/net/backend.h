@@ -34,20 +34,20 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
-  using Take = std::function<void(const net_record &)>;
+  using Callback = std::function<void(const net_record &)>;
   // Reports each connection that changed since the last walk, once per process that has it open; with `complete` all connections.
-  virtual void walk(bool complete, const Take &take) = 0;
+  virtual void walk(bool complete, const Callback &take) = 0;
   // Receives the traffic `sum` of connections that started and ended between two walks and have one process, address pair and
   // flags. `common` contains these, without amounts and cookie.
   using OnBrief = std::function<void(const net_record &common, const Traffic &sum)>;
   // Reports the connections that ended since the last call, if the backend sees ends.
-  virtual void report_ends(const Take &take, const OnBrief &on_brief) = 0;
+  virtual void report_ends(const Callback &take, const OnBrief &on_brief) = 0;
 
   // Reports the traffic of each process through each socket (UDP: per peer), counted by system calls since the first one. If `take`
   // returns true, the backend deletes the entry and reports it a last time with its final amounts and `is_last` set; a later
   // system call starts a new entry at 0.
-  using TakeUse = std::function<bool(const net_use_key &, const net_use &, bool is_last)>;
-  virtual void report_uses(const TakeUse &take) = 0;
+  using UseCallback = std::function<bool(const net_use_key &, const net_use &, bool is_last)>;
+  virtual void report_uses(const UseCallback &take) = 0;
 
   // Losses since the start.
   virtual Lost lost() const = 0;

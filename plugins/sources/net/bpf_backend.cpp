@@ -68,7 +68,7 @@ class BpfBackend final : public Backend {
     return loaded;
   }
 
-  void walk(bool complete, const Take &take) override {
+  void walk(bool complete, const Callback &take) override {
     ++skeleton_->bss->pass;
     skeleton_->bss->whole = complete ? 1 : 0;
     const core::Descriptor pass(bpf_iter_create(bpf_link__fd(iterator_.get())));
@@ -86,9 +86,9 @@ class BpfBackend final : public Backend {
     }
   }
 
-  void report_ends(const Take &take, const OnBrief &on_brief) override { ring_.take(take, on_brief); }
+  void report_ends(const Callback &take, const OnBrief &on_brief) override { ring_.take(take, on_brief); }
 
-  void report_uses(const TakeUse &take) override {
+  void report_uses(const UseCallback &take) override {
     if (!calls_) return;
     if (options_.every_call) return ring_.report_uses(take);
     report_uses_of(bpf_map__fd(skeleton_->maps.uses), take);
@@ -105,7 +105,7 @@ class BpfBackend final : public Backend {
   std::string_view limitation() const override { return limitation_; }
 
  private:
-  void report_uses_of(int map, const TakeUse &take) {
+  void report_uses_of(int map, const UseCallback &take) {
     keys_.resize(kUsesAtOnce);
     uses_.resize(kUsesAtOnce);
     done_.clear();
@@ -137,7 +137,7 @@ class BpfBackend final : public Backend {
   }
 
   // Calls after the reading may have changed the entry, so reports its final amounts; a missing entry has those of the reading.
-  static void forget(int map, const net_use_key &key, const net_use &read, const TakeUse &take) {
+  static void forget(int map, const net_use_key &key, const net_use &read, const UseCallback &take) {
     net_use last{};
     const int error = bpf_map_lookup_and_delete_elem(map, &key, &last);
     if (error == 0 || error == -ENOENT) take(key, error == 0 ? last : read, true);

@@ -101,7 +101,7 @@ void Collector::collect(const Window &window, Batch &batch) {
   if (elapsed_ns_ <= 0) return;
   split_processes();
   if (options_.processes) {
-    for (const NetProcess *process : living_) emit(*process, State::living, batch);
+    for (const NetProcess *process : alive_) emit(*process, State::living, batch);
     for (const NetProcess *process : ended_) emit(*process, State::ended, batch);
     for (const NetProcess &process : exited_) emit(process, State::ended, batch);
   }
@@ -148,19 +148,19 @@ bool Collector::is_alive(const NetProcess &process) const {
 // summed by name and cgroup.
 void Collector::split_processes() {
   cgroups_.begin();
-  living_.clear();
+  alive_.clear();
   ended_.clear();
-  gone_.clear();
+  ended_in_groups_.clear();
   exited_.clear();
   reported_now_.clear();
   for (const NetProcess *process : model_->processes()) {
     const bool living = is_alive(*process);
     if (!living && !was_reported(process->owner)) {
-      gone_.push_back(process);
+      ended_in_groups_.push_back(process);
       add_exited(*process);
       continue;
     }
-    (living ? living_ : ended_).push_back(process);
+    (living ? alive_ : ended_).push_back(process);
     reported_now_.emplace_back(process->owner.pid, process->owner.start_ns);
   }
   reported_before_.swap(reported_now_);
@@ -205,7 +205,7 @@ void Collector::add_tcp(const NetProcess &process, State state, Sample &sample, 
     rate(NetMetric::tcp_out_mb, moved.out_bytes, kMibitPerByte, sample, batch);
     rate(NetMetric::tcp_out_packets, moved.out_packets, 1, sample, batch);
     rate(NetMetric::tcp_retransmits, moved.retransmits, 1, sample, batch);
-    mean_rtt(NetMetric::tcp_rtt, moved, sample, batch);
+    add_mean_rtt(NetMetric::tcp_rtt, moved, sample, batch);
   }
   if (state == State::living) count(NetMetric::tcp_connections, process.connections, sample, batch);
   if (!backend_->sees_ends()) return;
@@ -234,10 +234,11 @@ void Collector::emit_flows(Batch &batch) {
 }
 
 bool Collector::is_in_group(const Owner &owner) const {
-  const auto at = std::lower_bound(gone_.begin(), gone_.end(), owner, [](const NetProcess *process, const Owner &wanted) {
-    return process->owner.pid != wanted.pid ? process->owner.pid < wanted.pid : process->owner.start_ns < wanted.start_ns;
-  });
-  return at != gone_.end() && (*at)->owner.same_process(owner);
+  const auto at =
+      std::lower_bound(ended_in_groups_.begin(), ended_in_groups_.end(), owner, [](const NetProcess *process, const Owner &wanted) {
+        return process->owner.pid != wanted.pid ? process->owner.pid < wanted.pid : process->owner.start_ns < wanted.start_ns;
+      });
+  return at != ended_in_groups_.end() && (*at)->owner.same_process(owner);
 }
 
 void Collector::emit(const Flow &flow, Batch &batch) {
@@ -259,7 +260,7 @@ void Collector::emit(const Flow &flow, Batch &batch) {
   count(NetMetric::flow_out_packets, moved.out_packets, sample, batch);
   if (key.protocol != Protocol::tcp) return;
   count(NetMetric::flow_retransmits, moved.retransmits, sample, batch);
-  mean_rtt(NetMetric::flow_rtt, moved, sample, batch);
+  add_mean_rtt(NetMetric::flow_rtt, moved, sample, batch);
 }
 
 void Collector::add_ends(const FlowKey &key, Sample &sample, Batch &batch) const {
@@ -311,7 +312,7 @@ void Collector::count(NetMetric metric, uint64_t amount, Sample &sample, Batch &
   batch.field(sample, id(metric), static_cast<int64_t>(amount));
 }
 
-void Collector::mean_rtt(NetMetric metric, const Traffic &moved, Sample &sample, Batch &batch) const {
+void Collector::add_mean_rtt(NetMetric metric, const Traffic &moved, Sample &sample, Batch &batch) const {
   if (moved.rtt_readings == 0) return;
   const double ms = static_cast<double>(moved.rtt_us) / static_cast<double>(moved.rtt_readings) / 1000;
   batch.field(sample, id(metric), round_to(ms, kNetMetrics[static_cast<size_t>(metric)].decimals));

@@ -53,7 +53,7 @@ class Collector {
   enum class State { living, ended };
   void emit(const NetProcess &process, State state, Batch &batch);
   void add_tcp(const NetProcess &process, State state, Sample &sample, Batch &batch);
-  // Adds the four call metrics that start at index `first`.
+  // Adds the four metrics of system calls that start at index `first`.
   void add_calls(NetMetric first, const Traffic &moved, Sample &sample, Batch &batch) const;
   void emit_flows(Batch &batch);
   void emit(const Flow &flow, Batch &batch);
@@ -64,7 +64,7 @@ class Collector {
   static void add_number(uint32_t tag, uint64_t number, Sample &sample, Batch &batch);
   void rate(NetMetric metric, uint64_t amount, double scale, Sample &sample, Batch &batch) const;
   void count(NetMetric metric, uint64_t amount, Sample &sample, Batch &batch) const;
-  void mean_rtt(NetMetric metric, const Traffic &moved, Sample &sample, Batch &batch) const;
+  void add_mean_rtt(NetMetric metric, const Traffic &moved, Sample &sample, Batch &batch) const;
   uint32_t id(NetMetric metric) const { return ids_[static_cast<size_t>(metric)]; }
 
   Host host_;
@@ -78,10 +78,11 @@ class Collector {
   uint32_t own_netns_ = 0;
   std::unique_ptr<SocketModel> model_;
   FlowTable reported_flows_;
-  std::vector<const NetProcess *> living_, ended_,
-      gone_;                        // of this window: alive; ended, with a series of its own; ended, reported in a group
+  std::vector<const NetProcess *> alive_, ended_,
+      ended_in_groups_;             // processes of this window: alive; ended, with a separate series; ended, reported in a group
   std::vector<NetProcess> exited_;  // ended processes summed by name and cgroup
-  std::vector<std::pair<int32_t, uint64_t>> reported_before_, reported_now_;  // pid and start, in the last and in this window
+  // pid and start of the processes that were reported in the last window, and in this one
+  std::vector<std::pair<int32_t, uint64_t>> reported_before_, reported_now_;
   uint64_t walks_ = 0;
   int64_t previous_ns_ = 0, elapsed_ns_ = 0;  // 0: no window yet
   uint64_t lost_before_ = 0;

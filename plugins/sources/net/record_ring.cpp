@@ -88,7 +88,7 @@ void RecordRing::add_call(const net_record &record) {
   use->out_calls += record.amounts.out_packets;
 }
 
-void RecordRing::take(const Backend::Take &take, const Backend::OnBrief &on_brief) {
+void RecordRing::take(const Backend::Callback &take, const Backend::OnBrief &on_brief) {
   drained_records_.clear();
   drained_briefs_.clear();
   {
@@ -108,8 +108,8 @@ void RecordRing::take(const Backend::Take &take, const Backend::OnBrief &on_brie
   }
 }
 
-void RecordRing::report_uses(const Backend::TakeUse &take) {
-  const auto lock = ring_.hold();
+void RecordRing::report_uses(const Backend::UseCallback &take) {
+  const auto lock = ring_.lock();
   std::erase_if(uses_, [&take](const auto &entry) {
     const bool idle = take(entry.first, entry.second, false);
     if (idle) take(entry.first, entry.second, true);
@@ -118,7 +118,7 @@ void RecordRing::report_uses(const Backend::TakeUse &take) {
 }
 
 uint64_t RecordRing::lost() const {
-  const auto lock = ring_.hold();
+  const auto lock = ring_.lock();
   return lost_;
 }
 

@@ -23,9 +23,9 @@ class RecordRing {
   bool open(int map) { return ring_.open(map, "net"); }
 
   // Reports the records since the last call, except those of single system calls.
-  void take(const Backend::Take &take, const Backend::OnBrief &on_brief);
+  void take(const Backend::Callback &take, const Backend::OnBrief &on_brief);
   // Reports the sums of the single system calls.
-  void report_uses(const Backend::TakeUse &take);
+  void report_uses(const Backend::UseCallback &take);
   uint64_t lost() const;
 
  private:
@@ -53,8 +53,8 @@ class RecordRing {
   Briefs briefs_, drained_briefs_;
   std::unordered_map<net_use_key, net_use, UseHash, SameUse> uses_;
   uint64_t lost_ = 0;
-  bpf::Ring ring_{
-      [this](const void *data, size_t size) { store(data, size); }};  // destroyed first: its thread fills the members above
+  bpf::Ring ring_{// declared last, so that it is destroyed first: its thread fills the members above
+                  [this](const void *data, size_t size) { store(data, size); }};
 };
 
 }  // namespace atalaya::net

@@ -5,7 +5,7 @@
 
 namespace atalaya::net {
 
-size_t parse_records(std::span<const std::byte> bytes, const Backend::Take &take) {
+size_t parse_records(std::span<const std::byte> bytes, const Backend::Callback &take) {
   size_t at = 0;
   for (net_record record; bytes.size() - at >= sizeof(record); at += sizeof(record)) {
     std::memcpy(&record, &bytes[at], sizeof(record));

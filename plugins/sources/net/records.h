@@ -12,6 +12,6 @@
 namespace atalaya::net {
 
 // Passes each complete record at the front of the bytes to `take`; returns the bytes consumed.
-size_t parse_records(std::span<const std::byte> bytes, const Backend::Take &take);
+size_t parse_records(std::span<const std::byte> bytes, const Backend::Callback &take);
 
 }  // namespace atalaya::net

@@ -22,7 +22,7 @@ struct ModelOptions {
   bool merge_ports = true;     // drop ephemeral ports
   bool amounts = true;         // count bytes; false: only starts and ends of connections
   bool tcp_by_call = false;    // TCP traffic is passed to use(), by the calling process
-  size_t max_flows = 10000;    // per window
+  size_t max_flows = 10000;    // maximum flows per window
   size_t max_vanished = 4096;  // maximum removed sockets without a reported end whose last reading is kept
 };
 
@@ -74,7 +74,7 @@ class SocketModel {
     uint32_t flags = 0;
     uint32_t walk = 0;                // number of the last walk that reported the socket
     uint32_t last_complete_walk = 0;  // number of the last complete walk at its last report
-    bool counted = false;             // its start, and its amounts then, were counted
+    bool counted = false;             // the start of the connection, and its amounts at the start, were counted
     Owner owner, candidate;
     std::optional<Direction> direction;  // decided in the first window, because the listener may close later
     bool owned = false;                  // counted in NetProcess::connections of its owner

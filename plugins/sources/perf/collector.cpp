@@ -298,7 +298,7 @@ tasks::TaskTags Collector::task_of(const StackCount &stack, const Process *proce
   tasks::TaskTags of_process;
   if (process != nullptr) of_process = process->task;
   if (of_process.empty() && stack.region != 0) {
-    tasks::TaskTags in_region = regions_.of(stack);
+    tasks::TaskTags in_region = regions_.tags_of(stack);
     in_region.job = of_process.job;
     return in_region;
   }

@@ -117,7 +117,7 @@ class Collector {
   size_t kernel_hash_ = 0;  // hash of the text of /proc/kallsyms
   std::unique_ptr<TaskNamer> namer_;
   std::unique_ptr<Sampler> sampler_;
-  RegionTasks regions_;  // its probes use the sampler: destroyed before it
+  RegionTasks regions_;  // declared last, because its probes use the sampler, which must be destroyed later
   std::thread thread_;
   core::Descriptor stop_;
   bool pump_failed_ = false;

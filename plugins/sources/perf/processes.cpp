@@ -44,9 +44,9 @@ std::unique_ptr<Process> Processes::read(const ProcessId &id) const {
 }
 
 bool ReadLimit::allows(const ProcessId &id, bool again, int64_t now_ns) {
-  if (const int64_t second = now_ns / 1'000'000'000; second != second_) {
+  if (const int64_t second = now_ns / 1'000'000'000; second != current_second_) {
     *this = {};
-    second_ = second;
+    current_second_ = second;
   }
   return bytes_ < kBytes && read_.size() < (again ? kProcesses : kNew) && read_.insert(id).second;
 }
@@ -57,9 +57,9 @@ void Processes::read_sampled(const ProcessId &id, bool again) {
   if (!process) return;
   limit_.add_bytes(process->bytes());
   const std::lock_guard lock(mutex_);
-  if (fresh_.size() >= kMaxFresh || fresh_bytes_ + process->bytes() > max_bytes_) return;
+  if (new_processes_.size() >= kMaxFresh || fresh_bytes_ + process->bytes() > max_bytes_) return;
   fresh_bytes_ += process->bytes();
-  fresh_.emplace_back(id, std::move(process));
+  new_processes_.emplace_back(id, std::move(process));
 }
 
 // If a process was read several times, the last reading counts.
@@ -68,10 +68,10 @@ void Processes::next_window() {
   std::vector<std::pair<ProcessId, std::unique_ptr<Process>>> fresh;
   {
     const std::lock_guard lock(mutex_);
-    fresh.swap(fresh_);
+    fresh.swap(new_processes_);
     fresh_bytes_ = 0;
   }
-  for (auto &[id, process] : fresh) keep(id, std::move(process));
+  for (auto &[id, process] : fresh) store_process(id, std::move(process));
   for (auto known = known_.begin(); known != known_.end();) {
     const bool forgotten = known->second->used + kForgottenAfter < window_;
     if (forgotten) bytes_ -= known->second->bytes();
@@ -80,7 +80,7 @@ void Processes::next_window() {
 }
 
 // Replaces an earlier reading, whose mappings become the previous mappings for stacks that were sampled before.
-void Processes::keep(const ProcessId &id, std::unique_ptr<Process> process) {
+void Processes::store_process(const ProcessId &id, std::unique_ptr<Process> process) {
   process->used = window_;
   std::unique_ptr<Process> &known = known_[id];
   if (known && known->read_ns > process->read_ns) return;
@@ -114,7 +114,7 @@ Process *Processes::find(const ProcessId &id) {
   auto process = read(id);
   if (!process) return nullptr;
   Process *found = process.get();
-  keep(id, std::move(process));
+  store_process(id, std::move(process));
   return found;
 }
 

@@ -25,7 +25,7 @@ struct Process {
   std::string cgroup;                // path
   std::string_view runtime;          // "jvm", "node", "python"; empty: unknown
   tasks::TaskTags task;              // task of the complete process
-  uint64_t refreshed = 0, used = 0;  // numbers of windows
+  uint64_t refreshed = 0, used = 0;  // numbers of the windows in which it was last refreshed, and last used
   int64_t read_ns = 0;
   size_t bytes() const { return sizeof(Process) + memory.bytes() + cgroup.capacity(); }
 };
@@ -42,7 +42,7 @@ class ReadLimit {
  private:
   std::set<ProcessId> read_;
   size_t bytes_ = 0;
-  int64_t second_ = 0;
+  int64_t current_second_ = 0;
 };
 
 class Processes {
@@ -65,7 +65,7 @@ class Processes {
 
  private:
   std::unique_ptr<Process> read(const ProcessId &id) const;
-  void keep(const ProcessId &id, std::unique_ptr<Process> process);
+  void store_process(const ProcessId &id, std::unique_ptr<Process> process);
   void evict_for(const Process *wanted);
 
   size_t max_bytes_, bytes_ = 0;
@@ -75,7 +75,7 @@ class Processes {
   std::map<ProcessId, std::unique_ptr<Process>> known_;
 
   std::mutex mutex_;  // guards the two members below
-  std::vector<std::pair<ProcessId, std::unique_ptr<Process>>> fresh_;
+  std::vector<std::pair<ProcessId, std::unique_ptr<Process>>> new_processes_;
   size_t fresh_bytes_ = 0;
 
   ReadLimit limit_;  // used by `read_sampled` only

@@ -155,7 +155,7 @@ void Collector::emit_energy(const std::vector<std::optional<Energy>> &energy) {
       if (!energy[i]) continue;
       out_.values().set("sys.core.energy", energy[i]->joules);
       out_.values().set("sys.core.power", energy[i]->watts());
-      out_.core(zones[i].core);
+      out_.emit_core(zones[i].core);
       continue;
     }
     Sum &sum = sums[{zones[i].domain, zones[i].package}];
@@ -168,7 +168,7 @@ void Collector::emit_energy(const std::vector<std::optional<Energy>> &energy) {
     const bool counts = key.first == Domain::package || key.first == Domain::memory;
     if (counts) all_packages = all_packages && sum.known;
     if (!sum.known) continue;
-    if (counts) add_up(packages, sum.energy.watts());
+    if (counts) add_to_sum(packages, sum.energy.watts());
     if (key.first == Domain::platform) power_.platform = sum.energy.watts();
     for (const DomainNames &names : kDomains) {
       if (names.domain != key.first) continue;
@@ -178,7 +178,7 @@ void Collector::emit_energy(const std::vector<std::optional<Energy>> &energy) {
     if (key.first == Domain::platform)
       out_.emit({});
     else
-      out_.package(key.second);
+      out_.emit_package(key.second);
   }
   if (all_packages) power_.packages = packages;
 }
@@ -194,13 +194,13 @@ void Collector::emit_power() {
   for (const auto &[name, watts] : measured) {
     if (watts.value_or(0) <= 0) continue;  // a running host draws power: a meter with 0 W does not measure
     out_.values().set("sys.power", watts);
-    return out_.meter(name, false);
+    return out_.emit_meter(name, false);
   }
   if (!busy_ || meter_) return;
   const auto busy = busy_->take();
   if (!busy) return;
   out_.values().set("sys.power", options_.model->watts(busy->share));
-  out_.meter("model", true);
+  out_.emit_meter("model", true);
 }
 
 void Collector::collect_gpus(int64_t now_ns, bool baseline) {
@@ -216,7 +216,7 @@ void Collector::collect_gpus(int64_t now_ns, bool baseline) {
     const auto counted = gpu_energy_.exchange(gpu.name, {gpu.energy_mj});
     const auto joules = counted.increase(&EnergyCount::millijoules);
     if (joules && *joules * 1e-3 <= kMaxGpuWatts * counted.seconds()) values.set("gpu.energy", *joules * 1e-3);
-    out_.gpu(gpu.name);
+    out_.emit_gpu(gpu.name);
   }
   gpu_energy_.end();
   for (const GpuProcess &process : nvml_.read_processes()) {
@@ -224,7 +224,7 @@ void Collector::collect_gpus(int64_t now_ns, bool baseline) {
     if (name.empty()) continue;
     if (!baseline) out_.values().set("proc.gpu.usage", process.usage);  // the first values cover time before the window
     out_.values().set("proc.gpu.mem.used", process.memory_mib);
-    out_.gpu_process(process.pid, name, process.gpu);
+    out_.emit_gpu_process(process.pid, name, process.gpu);
   }
 }
 

@@ -110,13 +110,13 @@ void CpuStates::collect(int64_t now_ns, Output &out) {
                        files.cpu.first_of_package ? count_of(files.package_throttles.read(tree_)) : std::nullopt};
     const auto throttle = files.throttle.exchange(now, now_ns);
     out.values().set_count("sys.cpu.throttles", throttle.delta_of(&Throttle::core));
-    out.core(files.cpu.number);
+    out.emit_core(files.cpu.number);
     out.values().set_count("sys.cpu.throttles", throttle.delta_of(&Throttle::package));
-    out.package(files.cpu.package);
+    out.emit_package(files.cpu.package);
   }
   for (Uncore &uncore : uncore_) {
     out.values().set("sys.cpu.uncore.mhz", scaled(uncore.frequency.read(tree_), 1e-3));
-    out.package(uncore.package);
+    out.emit_package(uncore.package);
   }
   collect_states(now_ns, out);
   if (wanted_.interrupts) collect_interrupts(now_ns, out);
@@ -130,7 +130,7 @@ void CpuStates::collect_states(int64_t now_ns, Output &out) {
     const auto readings = state.last.exchange(now, now_ns);
     out.values().set("sys.cpu.cstate", share(readings.per_second(&Residency::microseconds, kPercentOfMicroseconds)));
     out.values().set("sys.cpu.cstate.entries", readings.per_second(&Residency::entries));
-    out.core_state(state.cpu, state.name);
+    out.emit_core_state(state.cpu, state.name);
   }
 }
 
@@ -146,7 +146,7 @@ void CpuStates::collect_interrupts(int64_t now_ns, Output &out) {
   for (const CpuInterrupts &cpu : parse_interrupts(text.text)) {
     const Interrupts now{cpu.count};
     out.values().set("sys.cpu.interrupts", interrupts_.exchange(std::to_string(cpu.cpu), now).per_second(&Interrupts::count));
-    out.core(cpu.cpu);
+    out.emit_core(cpu.cpu);
   }
   interrupts_.end();
 }
@@ -157,7 +157,7 @@ void CpuStates::collect_graphics(int64_t now_ns, Output &out) {
     out.values().set("gpu.mhz.actual", scaled(card.actual.read(tree_), 1));
     const auto sleep = card.last.exchange({count_of(card.rc6.read(tree_))}, now_ns);
     out.values().set("gpu.rc6", share(sleep.per_second(&Sleep::milliseconds, 0.1)));
-    out.gpu(card.name);
+    out.emit_gpu(card.name);
   }
 }
 

@@ -87,7 +87,7 @@ class CpuStates {
   std::vector<State> states_;
   std::vector<Uncore> uncore_;
   std::vector<Graphics> graphics_;
-  procfs::KeptFile interrupts_file_{"proc/interrupts"};
+  procfs::PersistentFile interrupts_file_{"proc/interrupts"};
   std::vector<char> buffer_;
   procfs::History<Interrupts> interrupts_;
   bool frequencies_ = false;

@@ -117,10 +117,10 @@ void MsrStates::emit_core(const procfs::Cpu &cpu, const procfs::Readings<Core> &
   values.set("sys.cpu.mhz.tsc", tsc_mhz);
   values.set("sys.cpu.busy", busy);
   values.set_count("sys.cpu.smi", core.delta_of(&Core::smi));
-  out.core(cpu.number);
+  out.emit_core(cpu.number);
   const auto state = [&](const char *name, std::optional<double> share) {
     values.set("sys.cpu.cstate.hardware", share);
-    out.core_state(cpu.number, name);
+    out.emit_core_state(cpu.number, name);
   };
   const auto c3 = percent(core.increase(&Core::c3), tsc), c6 = percent(core.increase(&Core::c6), tsc),
              c7 = percent(core.increase(&Core::c7), tsc);
@@ -147,7 +147,7 @@ void MsrStates::emit_package(const procfs::Cpu &cpu, const procfs::Readings<Pack
     if (throttled) values.set("sys.cpu.throttled", percent(*throttled * throttle_unit_s_, package.seconds()));
     if (memory) values.set("sys.mem.throttled", percent(*memory * throttle_unit_s_, package.seconds()));
   }
-  out.package(cpu.package);
+  out.emit_package(cpu.package);
   struct Named {
     const char *name;
     procfs::Count P::*counter;
@@ -156,18 +156,18 @@ void MsrStates::emit_package(const procfs::Cpu &cpu, const procfs::Readings<Pack
                                       {"pc8", &P::pc8}, {"pc9", &P::pc9}, {"pc10", &P::pc10}};
   for (const Named &state : kStates) {
     values.set("sys.cpu.package.cstate", percent(package.increase(state.counter), tsc));
-    out.package_state(cpu.package, state.name);
+    out.emit_package_state(cpu.package, state.name);
   }
 }
 
 void MsrStates::emit_temperatures(const CpuState &state, Output &out) {
   if (state.cpu.first_of_core) {
     out.values().set("sys.cpu.temp", celsius(msr_.read(state.cpu.number, kThermalStatus), state.max_celsius, false));
-    out.core(state.cpu.number);
+    out.emit_core(state.cpu.number);
   }
   if (!state.cpu.first_of_package) return;
   out.values().set("sys.cpu.temp", celsius(msr_.read(state.cpu.number, kPackageThermalStatus), state.max_celsius, true));
-  out.package(state.cpu.package);
+  out.emit_package(state.cpu.package);
 }
 
 }  // namespace atalaya::power

@@ -37,18 +37,18 @@ class Output {
     emitter_.emit(*batch_, values_, tags);
     values_.clear();
   }
-  void package(int32_t number) { emit({{package_, std::to_string(number)}}); }
-  void core(int32_t number) { emit({{core_, std::to_string(number)}}); }
-  void core_state(int32_t number, std::string_view state) { emit({{core_, std::to_string(number)}, {state_, state}}); }
-  void package_state(int32_t number, std::string_view state) { emit({{package_, std::to_string(number)}, {state_, state}}); }
-  void sensor(std::string_view chip, std::string_view sensor) { emit({{chip_, chip}, {sensor_, sensor}}); }
-  void zone(std::string_view type) { emit({{zone_, type}}); }
-  void battery(std::string_view name) { emit({{battery_, name}}); }
-  void gpu(std::string_view name) { emit({{gpu_, name}}); }
-  void gpu_process(uint32_t pid, std::string_view process, std::string_view gpu) {
+  void emit_package(int32_t number) { emit({{package_, std::to_string(number)}}); }
+  void emit_core(int32_t number) { emit({{core_, std::to_string(number)}}); }
+  void emit_core_state(int32_t number, std::string_view state) { emit({{core_, std::to_string(number)}, {state_, state}}); }
+  void emit_package_state(int32_t number, std::string_view state) { emit({{package_, std::to_string(number)}, {state_, state}}); }
+  void emit_sensor(std::string_view chip, std::string_view sensor) { emit({{chip_, chip}, {sensor_, sensor}}); }
+  void emit_zone(std::string_view type) { emit({{zone_, type}}); }
+  void emit_battery(std::string_view name) { emit({{battery_, name}}); }
+  void emit_gpu(std::string_view name) { emit({{gpu_, name}}); }
+  void emit_gpu_process(uint32_t pid, std::string_view process, std::string_view gpu) {
     emit({{pid_, std::to_string(pid)}, {process_, process}, {gpu_, gpu}});
   }
-  void meter(std::string_view name, bool model) {
+  void emit_meter(std::string_view name, bool model) {
     if (model)
       emit({{meter_, name}, {quality_, "model"}});
     else

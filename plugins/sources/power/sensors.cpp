@@ -17,8 +17,8 @@ constexpr const char *kSupply = "sys/class/power_supply/";
 constexpr double kColdest = -100, kHottest = 250, kMaxSensorWatts = 100000;
 constexpr double kMinHostWatts = 1e-6;  // the smallest reading above 0: a running host draws power
 
-std::optional<double> between(std::optional<double> value, double least, double most) {
-  return value && *value >= least && *value <= most ? value : std::nullopt;
+std::optional<double> between(std::optional<double> value, double minimum, double maximum) {
+  return value && *value >= minimum && *value <= maximum ? value : std::nullopt;
 }
 
 // Whether the driver measures the power of the whole host: ACPI's power meter, and that of early IBM servers.
@@ -180,11 +180,11 @@ void Sensors::collect(int64_t now_ns, Output &out) {
   for (Sensor &sensor : sensors_) collect_sensor(sensor, now_ns, out);
   for (const auto &[package, celsius] : hottest_) {
     out.values().set("sys.cpu.temp", celsius);
-    out.package(package);
+    out.emit_package(package);
   }
   for (Zone &zone : zones_) {
     out.values().set("sys.thermal.temp", between(scaled(zone.temperature.read(tree_), 1e-3), kColdest, kHottest));
-    out.zone(zone.type);
+    out.emit_zone(zone.type);
   }
   for (Battery &battery : batteries_) collect_battery(battery, out);
 }
@@ -194,7 +194,7 @@ void Sensors::collect_sensor(Sensor &sensor, int64_t now_ns, Output &out) {
   if (sensor.type == Type::temperature) {
     const auto celsius = between(scaled(value, 1e-3), kColdest, kHottest);
     out.values().set("sys.sensor.temp", celsius);
-    out.sensor(sensor.chip, sensor.name);
+    out.emit_sensor(sensor.chip, sensor.name);
     if (!celsius) return;
     if (sensor.package >= 0) {
       double &hottest = hottest_.try_emplace(sensor.package, *celsius).first->second;
@@ -202,11 +202,11 @@ void Sensors::collect_sensor(Sensor &sensor, int64_t now_ns, Output &out) {
     }
     if (sensor.core < 0) return;
     out.values().set("sys.cpu.temp", celsius);
-    return out.core(sensor.core);
+    return out.emit_core(sensor.core);
   }
   if (sensor.type == Type::power) {
     const auto watts = between(scaled(value, 1e-6), sensor.meter ? kMinHostWatts : 0, kMaxSensorWatts);
-    if (watts && sensor.meter) add_up(meter_watts_, *watts);
+    if (watts && sensor.meter) add_to_sum(meter_watts_, *watts);
     out.values().set("sys.sensor.power", watts);
   } else if (sensor.type == Type::fan) {
     out.values().set("sys.sensor.fan", between(scaled(value, 1), 0, 1e6));
@@ -215,7 +215,7 @@ void Sensors::collect_sensor(Sensor &sensor, int64_t now_ns, Output &out) {
     const auto joules = counted.increase(&Counted::microjoules);
     if (joules && *joules * 1e-6 <= kMaxSensorWatts * counted.seconds()) out.values().set("sys.sensor.energy", *joules * 1e-6);
   }
-  out.sensor(sensor.chip, sensor.name);
+  out.emit_sensor(sensor.chip, sensor.name);
 }
 
 void Sensors::collect_battery(Battery &battery, Output &out) {
@@ -230,10 +230,10 @@ void Sensors::collect_battery(Battery &battery, Output &out) {
   if (watts && discharging) watts = std::abs(*watts);
   if (watts && charging) watts = -std::abs(*watts);
   if (!discharging && !charging) watts.reset();
-  if (watts && discharging && *watts > 0) add_up(battery_watts_, *watts);
+  if (watts && discharging && *watts > 0) add_to_sum(battery_watts_, *watts);
   out.values().set("sys.battery.power", watts);
   out.values().set("sys.battery.charge", between(scaled(battery.capacity.read(tree_), 1), 0, 100));
-  out.battery(battery.name);
+  out.emit_battery(battery.name);
 }
 
 }  // namespace atalaya::power

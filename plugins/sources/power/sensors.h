@@ -46,8 +46,8 @@ class Sensors {
     Type type;
     std::string chip, name;
     NumberFile file;
-    bool meter = false;               // measures the whole host
-    int32_t core = -1, package = -1;  // of a CPU temperature sensor
+    bool meter = false;               // whether it measures the complete host
+    int32_t core = -1, package = -1;  // core and package of a CPU temperature sensor
     procfs::Last<Counted> last{};
   };
   struct Zone {

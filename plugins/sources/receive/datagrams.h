@@ -41,7 +41,7 @@ class DatagramReader {
   const Dropped dropped_;
   int64_t start_ns_ = 0;  // start of the current window
   uint32_t lost_ = 0;     // datagrams that the kernel has dropped since the socket was opened
-  std::thread thread_;    // last: it uses the other members
+  std::thread thread_;    // declared last, because it uses the other members
 };
 
 }  // namespace atalaya::receive

@@ -66,7 +66,7 @@ void ReceiveSource::start() {
   }
   server_ = std::make_unique<Server>(
       options_, tokens_.get(), [this](Request &request, std::string_view address) { return admit(request, address); },
-      [this](const std::shared_ptr<Request> &request) { return take(request); },
+      [this](const std::shared_ptr<Request> &request) { return enqueue(request); },
       [this](const Request &request, unsigned status) {
         (request.sender ? *request.sender : senders_.unidentified_sender()).counts.count_answer(status);
       },
@@ -88,12 +88,12 @@ void ReceiveSource::open_datagrams(const char *name, std::unique_ptr<protocols::
   if (!address) return;
   http_server::Listener listener = http_server::open_datagrams(http_server::parse_address(address->text()));
   http_server::check_reach(listener, false, host_.boolean("open"));
-  const SenderPtr sender = senders_.of(name, monotonic());
+  const SenderPtr sender = senders_.find_or_add(name, monotonic());
   const auto deliver = [this, sender](protocols::DatagramWindow window) {
     const auto request = std::make_shared<Request>();
     request->sender = sender;
     request->datagrams = std::move(window);
-    if (take(request)) discard(*request);
+    if (enqueue(request)) discard(*request);
   };
   const auto dropped = [host = host_](std::string_view reason, uint64_t values) { host.dropped(reason, values); };
   datagram_readers_.push_back(
@@ -108,13 +108,13 @@ void ReceiveSource::discard(const Request &request) {
 
 std::optional<Answer> ReceiveSource::admit(Request &request, std::string_view address) {
   const int64_t now = monotonic();
-  request.sender = senders_.of(address, now);
+  request.sender = senders_.find_or_add(address, now);
   const auto refusal = senders_.refusal(*request.sender, now);
   if (!refusal) return std::nullopt;
   return throttle(refusal->why, refusal->retry_after);
 }
 
-std::optional<Answer> ReceiveSource::take(const std::shared_ptr<Request> &request) {
+std::optional<Answer> ReceiveSource::enqueue(const std::shared_ptr<Request> &request) {
   const std::lock_guard lock(mutex_);
   if (stopping_ && !request->datagrams) return unavailable("The agent is stopping");
   last_arrival_ = monotonic();

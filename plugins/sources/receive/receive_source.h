@@ -101,12 +101,12 @@ class ReceiveSource final : public PushSource {
     std::shared_ptr<Request> request;
     Answer answer;
     std::optional<Answer> late;  // the answer to send when its sync_timeout expires first
-    int64_t deadline = 0;        // monotonic
+    int64_t deadline = 0;        // monotonic time
   };
   using Pendings = std::vector<Pending>;
 
   std::optional<Answer> admit(Request &request, std::string_view address);
-  std::optional<Answer> take(const std::shared_ptr<Request> &request);
+  std::optional<Answer> enqueue(const std::shared_ptr<Request> &request);
   void open_datagrams(const char *name, std::unique_ptr<protocols::DatagramProtocol> protocol, int64_t window_ns);
   void discard(const Request &request);
   void emit_last_datagrams();
@@ -146,7 +146,7 @@ class ReceiveSource final : public PushSource {
   protocols::OtlpReader otlp_reader_;
   SampleBuilder builder_;
   OwnMetrics own_metrics_;
-  std::string_view text_;  // of the current request
+  std::string_view text_;  // text of the current request
   atalaya_batch *batch_ = nullptr;
   size_t decoded_ = 0;  // bytes in the current batch
 

@@ -15,7 +15,7 @@
 namespace atalaya::receive {
 
 // Converts records to samples of a batch. Points of one request with the same tags and time become the fields of one sample.
-class SampleBuilder final : public protocols::Taker {
+class SampleBuilder final : public protocols::RecordReceiver {
  public:
   // `max_names` limits the names that senders add to the agent's table (see NameBudget).
   SampleBuilder(Host host, size_t max_names) : host_(host), names_(max_names) {}
@@ -59,8 +59,8 @@ class SampleBuilder final : public protocols::Taker {
   SenderPtr sender_;
   int64_t now_ns_ = 0;
   uint64_t first_sample_ = 0;                       // index of its first sample in the batch
-  std::vector<uint32_t> tag_ids_, field_ids_;       // of the current record
-  std::vector<KnownName> last_tags_, last_fields_;  // of the previous record of the request
+  std::vector<uint32_t> tag_ids_, field_ids_;       // ids of the current record
+  std::vector<KnownName> last_tags_, last_fields_;  // names of the previous record of the request
 
   struct Slot {
     uint64_t hash = 0;

@@ -20,7 +20,7 @@ void SenderCounts::count_answer(unsigned status) {
 Senders::Senders(const Quotas &quotas, Notice notice, size_t max_senders)
     : quotas_(quotas), notice_(std::move(notice)), max_senders_(max_senders) {}
 
-SenderPtr Senders::of(std::string_view address, int64_t now_ns) {
+SenderPtr Senders::find_or_add(std::string_view address, int64_t now_ns) {
   const std::lock_guard lock(mutex_);
   auto found = known_.find(std::string(address));
   if (found == known_.end()) {

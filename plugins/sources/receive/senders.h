@@ -21,7 +21,7 @@ namespace atalaya::receive {
 
 // Limits per sender and hour; 0: no limit.
 struct Quotas {
-  uint64_t bytes = 0;  // after decompression
+  uint64_t bytes = 0;  // bytes after decompression
   int64_t cpu_ns = 0;
   uint64_t series = 0;
 };
@@ -62,7 +62,7 @@ class Senders {
 
   Senders(const Quotas &quotas, Notice notice, size_t max_senders = kMaxNamedSenders);
 
-  SenderPtr of(std::string_view address, int64_t now_ns);
+  SenderPtr find_or_add(std::string_view address, int64_t now_ns);
   struct Refusal {
     std::string why;
     int retry_after = 0;  // seconds

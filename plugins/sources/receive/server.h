@@ -13,7 +13,7 @@ namespace atalaya::receive {
 
 struct ServerOptions {
   http_server::Options http;
-  size_t max_body = size_t{16} << 20;     // as sent
+  size_t max_body = size_t{16} << 20;     // maximum bytes of a body as it is sent
   size_t max_waiting = size_t{64} << 20;  // bytes of all bodies in memory; one sender may use half of it
   bool influx = false, otlp = false;      // accept these protocols
 };
@@ -61,7 +61,7 @@ class Server final : private http_server::Handler {
   const Receive receive_;
   const Answered answered_;
   std::atomic<size_t> body_bytes_{0};  // bytes of all bodies in memory
-  http_server::Daemon daemon_;         // last: its threads use all members above
+  http_server::Daemon daemon_;         // declared last, because its threads use all members above
 };
 
 }  // namespace atalaya::receive

@@ -45,7 +45,7 @@ class SelfSource final : public Source {
   Host host_;
   Names names_;
   StepReport steps_;
-  std::optional<Usage> usage_;  // of the last collection
+  std::optional<Usage> usage_;  // usage at the last collection
   int64_t usage_at_ = 0;
   io::IdentityKey key_;
   io::IdentityTable parts_;

@@ -22,7 +22,7 @@ class StepReport {
  private:
   uint32_t direction_, seconds_, count_;
   core::ClockSteps clock_;
-  int64_t steps_ = 0;  // since the start of the agent
+  int64_t steps_ = 0;  // number of steps since the start of the agent
 };
 
 }  // namespace atalaya::self

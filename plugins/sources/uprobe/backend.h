@@ -24,7 +24,7 @@ struct BackendOptions {
   // Whether processes of this name are selected; called on any thread. Empty: all are selected and counts are not kept by name.
   std::function<bool(std::string_view)> wants;
   uint64_t min_ns = 0;           // shorter runs are not reported
-  uint64_t max_events = 10000;   // per region and second
+  uint64_t max_events = 10000;   // maximum events per region and second
   size_t max_buffered = 131072;  // maximum buffered runs between two calls of take
 };
 

@@ -30,8 +30,8 @@ class RunRing {
   const Wants wants_;
   std::vector<uprobe_run> buffered_, drained_;
   std::vector<uint64_t> lost_;  // by region: number of dropped runs
-  bpf::Ring ring_{
-      [this](const void *data, size_t size) { buffer(data, size); }};  // destroyed first: its thread fills the members above
+  bpf::Ring ring_{              // declared last, so that it is destroyed first: its thread fills the members above
+                  [this](const void *data, size_t size) { buffer(data, size); }};
 };
 
 }  // namespace atalaya::uprobe

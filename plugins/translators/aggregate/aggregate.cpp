@@ -118,7 +118,7 @@ void Aggregate::emit(Batch &batch, const Group &group) {
     if (keeps_tag(group.first.tags[i].key)) batch.tag_shared(sample, group.first.tags[i].key, group.first.tags[i].value);
   for (const io::Total &total : totals)
     if (const uint32_t name = total.name(); name != count_name_ && fields_.matches(name))
-      batch.put(sample, total.result(function_of(name), weights_.of(name), group.window.length_ns()));
+      batch.put(sample, total.result(function_of(name), weights_.weight_of(name), group.window.length_ns()));
   if (count_name_ != 0) batch.field(sample, count_name_, group.samples);
 }
 

@@ -65,7 +65,7 @@ class Aggregate final : public Translator {
   std::vector<uint32_t> by_;
   uint32_t host_tag_;
   io::Function default_;
-  std::vector<Rule> rules_;  // in order of precedence
+  std::vector<Rule> rules_;  // sorted by precedence
   uint32_t count_name_ = 0;  // 0: none
   io::NamePatterns fields_, metric_;
   io::PerName<io::Function> functions_;

@@ -149,7 +149,7 @@ std::optional<double> EnergyTranslator::frequency_of(const Sample &sample) {
 void EnergyTranslator::write(const Window &window, Batch &batch, const Total &total, const power::Busy &busy) {
   collect_users(batch);
   const double watts = total.joules / total.seconds;
-  const double idle_watts = meter_ ? idle_.of(watts, busy.share) : std::min(model_->idle_watts, watts);
+  const double idle_watts = meter_ ? idle_.watts_of(watts, busy.share) : std::min(model_->idle_watts, watts);
   const double idle = idle_watts * total.seconds;
   const Shares shares = divide(total.joules - idle, users_, busy.percent);
   if (!meter_) batch.reserve(users_.size() + 1);

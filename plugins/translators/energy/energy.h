@@ -95,7 +95,7 @@ class EnergyTranslator final : public Translator {
   bool stopped_logged_ = false;
   std::optional<power::Model> model_;
   IdlePower idle_;
-  uint32_t user_, kernel_, threads_, pid_, process_, host_tag_, quality_;  // ids of metrics and tags
+  uint32_t user_, kernel_, threads_, pid_, process_, host_tag_, quality_;  // ids of metrics and tags in the batch
   uint32_t energy_, packages_, idle_name_, processes_, unattributed_;
 
   std::unique_ptr<power::EnergyMeter> meter_;

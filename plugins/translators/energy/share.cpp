@@ -22,7 +22,7 @@ double mean_mhz(std::span<const User> users) {
 
 }  // namespace
 
-double IdlePower::of(double watts, double busy_share) {
+double IdlePower::watts_of(double watts, double busy_share) {
   if (configured_) return std::min(*configured_, watts);
   const double by_share = watts * (1 - busy_share);
   if (busy_share < kIdleShare) minimum_ = std::min(minimum_.value_or(by_share), by_share);

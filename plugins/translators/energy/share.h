@@ -14,7 +14,7 @@ class IdlePower {
  public:
   explicit IdlePower(std::optional<double> configured) : configured_(configured) {}
   // The idle power of a window with this power and busy share of CPU time; at most `watts`.
-  double of(double watts, double busy_share);
+  double watts_of(double watts, double busy_share);
 
  private:
   std::optional<double> configured_, minimum_;
@@ -26,7 +26,7 @@ struct User {
 };
 
 struct Shares {
-  std::vector<double> users;  // in the order of the input
+  std::vector<double> users;  // one share per user, in the order of the input
   double unattributed = 0;    // share of the busy time that belongs to no user
 };
 // Divides `amount` in the ratio of CPU time; among users with a known frequency, in the ratio of CPU time x frequency.

@@ -68,7 +68,7 @@ PhasesTranslator::PhasesTranslator(Host host)
       tag_(host.text("tag")),
       max_processes_(static_cast<size_t>(host.integer("max_processes"))),
       database_(likeness_) {
-  if (options_.buffer < 4 * options_.least)
+  if (options_.buffer < 4 * options_.minimum)
     throw Failure(Code::bad_config, "parameter \"buffer\" must be at least 4 times \"least\"");
 }
 

@@ -11,15 +11,15 @@ Program::Program(std::string name, Key key, const std::vector<Group> &groups, co
       key_(key),
       stacks_(symbols_, key, groups),
       book_(likeness),
-      gc_(symbols_.of(kGcSymbol)),
-      idle_(symbols_.of(kIdleSymbol)) {}
+      gc_(symbols_.number_of(kGcSymbol)),
+      idle_(symbols_.number_of(kIdleSymbol)) {}
 
 void Program::load_known_phases(const PhaseDatabase &database) {
   for (const KnownPhase &known : database.phases()) {
     if (known.application != name_ || known.key != key_) continue;
     std::vector<Part> parts;
     for (const Part &part : known.phase.profile.parts())
-      parts.push_back({symbols_.of(database.symbols().text(part.symbol)), part.threads});
+      parts.push_back({symbols_.number_of(database.symbols().text(part.symbol)), part.threads});
     if (!book_.add({Profile(std::move(parts), known.phase.profile.threads()), known.phase.epoch})) return;
     ids_.push_back(known.id);
     learned_ns_.push_back(known.learned_ns);

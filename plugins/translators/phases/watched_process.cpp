@@ -67,9 +67,9 @@ void WatchedProcess::process_until(int64_t time_ns, std::vector<Occurrence> &cha
 // A process without stacks so far is not sampled: it has no profile.
 void WatchedProcess::process_window(int64_t time_ns, Assembled &window, std::vector<Occurrence> &changed) {
   processed_until_ns_ = time_ns;
-  const int64_t most = window.duration_ns / 2;
-  if (profile_ == "wall" && undumped_.keep(time_ns, window)) return;
-  const bool has_gap = sampled_ns_ != 0 && time_ns - window.duration_ns > sampled_ns_ + most;
+  const int64_t maximum = window.duration_ns / 2;
+  if (profile_ == "wall" && windows_without_dump_.add_window(time_ns, window)) return;
+  const bool has_gap = sampled_ns_ != 0 && time_ns - window.duration_ns > sampled_ns_ + maximum;
   if (has_gap) characteriser_.finish(changed);
   sampled_ns_ = time_ns;
   if (profile_.empty()) return;

@@ -56,7 +56,7 @@ class WatchedProcess {
   std::shared_ptr<Program> program_;
   Characteriser characteriser_;
   std::map<int64_t, Assembled> pending_;  // windows that are not complete yet, by their end
-  Undumped undumped_;
+  WindowsWithoutDump windows_without_dump_;
   std::string profile_;  // tag `profile` of the stacks; "": no stacks yet
   std::optional<int64_t> start_ns_;
   int64_t processed_until_ns_ = 0, sampled_ns_ = 0, last_seen_ns_ = 0, interval_ns_ = 0;

@@ -20,14 +20,14 @@ class Random {
   const auto &pick(const List &list) {
     return *(std::begin(list) + static_cast<std::ptrdiff_t>(below(std::size(list))));
   }
-  // 1 to `most` of these characters.
-  std::string text(std::string_view characters, size_t most) {
+  // 1 to `maximum` of these characters.
+  std::string text(std::string_view characters, size_t maximum) {
     std::string out;
-    for (uint64_t i = between(1, most); i > 0; --i) out += pick(characters);
+    for (uint64_t i = between(1, maximum); i > 0; --i) out += pick(characters);
     return out;
   }
-  // Up to `most` blanks, at least `least`.
-  std::string blanks(uint64_t least, uint64_t most) { return std::string(between(least, most), ' '); }
+  // Up to `maximum` blanks, at least `minimum`.
+  std::string blanks(uint64_t minimum, uint64_t maximum) { return std::string(between(minimum, maximum), ' '); }
 
  private:
   std::mt19937_64 engine_;

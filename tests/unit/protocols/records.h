@@ -37,7 +37,7 @@ inline std::string real_text(double value) {
   return number_text(field);
 }
 
-class Records final : public Taker {
+class Records final : public RecordReceiver {
  public:
   bool take(const Record &record) override {
     std::string tags;

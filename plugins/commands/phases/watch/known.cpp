@@ -55,7 +55,8 @@ std::vector<ProgramRun> runs_of(const std::vector<LearnedRun> &learned) {
   std::vector<ProgramRun> runs;
   for (const LearnedRun &one : learned) {
     runs.push_back({one.trace.host, one.trace.process, one.trace.pid, {}});
-    for (const StoredOccurrence &occurrence : one.occurrences) runs.back().steps.push_back({occurrence.phase, occurrence.of, {}});
+    for (const StoredOccurrence &occurrence : one.occurrences)
+      runs.back().steps.push_back({occurrence.phase, occurrence.occurrence, {}});
   }
   return runs;
 }
@@ -66,7 +67,8 @@ int learn_phases(const PhasesOptions &args, command_line::Reading &reading, Phas
   std::set<ProgramPhase> known;
   for (const KnownPhase &phase : database.phases()) known.insert({phase.application, phase.id});
   const std::vector<LearnedRun> runs = learned(args, reading, database);
-  if (runs.empty()) return nothing("stacks of a process with " + std::to_string(2 * args.min_length) + " samples", reading.range);
+  if (runs.empty())
+    return report_no_data("stacks of a process with " + std::to_string(2 * args.min_length) + " samples", reading.range);
   const auto recognised = read_runs(*reading.store, args.wanted(reading.range), database, reading.budget);
   const std::vector<SpanToWrite> spans = new_spans(runs, recognised, known, database);
   if (!args.dry_run) write_spans(args.host, command_line::one_store(args.options), spans);
@@ -82,20 +84,20 @@ int show_phases(const PhasesOptions &args, command_line::Reading &reading, Phase
   const auto runs = read_runs(*reading.store, args.wanted(reading.range), database, reading.budget);
   if (!args.file.empty()) {
     const auto all = learned(args, reading, database);
-    if (all.empty()) return nothing("stacks", reading.range);
+    if (all.empty()) return report_no_data("stacks", reading.range);
     const auto last = std::max_element(all.begin(), all.end(), [](const LearnedRun &a, const LearnedRun &b) {
       return a.trace.trace.time_ns(0) < b.trace.trace.time_ns(0);
     });
     command_line::write_output(args.file, picture_of(*last, database));
     return 0;
   }
-  if (runs.empty()) return nothing("phases", reading.range);
+  if (runs.empty()) return report_no_data("phases", reading.range);
   command_line::write_output({}, args.json ? phases_json(database, runs) : phases_table(database, runs) + "\n" + runs_table(runs));
   return 0;
 }
 
 int export_phases(const PhasesOptions &args, command_line::Reading &reading, PhaseDatabase &database) {
-  if (database.phases().empty()) return nothing("phases", {});
+  if (database.phases().empty()) return report_no_data("phases", {});
   add_statistics(database, read_runs(*reading.store, args.wanted({}), database, reading.budget));
   command_line::write_output(args.file.empty() ? "-" : args.file, database.exported());
   return 0;

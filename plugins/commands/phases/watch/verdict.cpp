@@ -79,8 +79,8 @@ void write_verdict(core::JsonWriter &json, const ProgramRun &run, size_t normal_
   for (const std::string &phase : verdict.unknown) json.text(phase);
   json.end_list().key("anomalies").list();
   for (const Anomaly &one : verdict.anomalies) {
-    json.object().key("phase").text(one.step->phase).key("start").milliseconds(one.step->of.start_ns);
-    json.key("end").milliseconds(one.step->of.end_ns).key("of").text(kTargetNames[static_cast<size_t>(one.target)]);
+    json.object().key("phase").text(one.step->phase).key("start").milliseconds(one.step->occurrence.start_ns);
+    json.key("end").milliseconds(one.step->occurrence.end_ns).key("of").text(kTargetNames[static_cast<size_t>(one.target)]);
     json.key("seen").number(one.seen).key("predicted").number(one.predicted);
     json.key("from").text(one.is_from_inputs ? "inputs" : "mean");
     json.key("ratio").number(std::exp(one.distance)).key("normal_up_to").number(std::exp(one.threshold));

@@ -22,43 +22,44 @@ std::string line_of(const ProgramRun &run, const Step &step, int64_t at_ns, cons
 // the end is reported after a delay.
 bool has_ended(const ProgramRun &run, const Step &step, int64_t now_ns) {
   constexpr double kWindows = 10;
-  if (step.of.is_open) return false;
+  if (step.occurrence.is_open) return false;
   if (&step != &run.steps.back()) return true;
-  return static_cast<double>(now_ns - step.of.end_ns) / 1e9 >= kWindows * step.of.seconds() / std::max(step.of.threads.count, 1.0);
+  return static_cast<double>(now_ns - step.occurrence.end_ns) / 1e9 >=
+         kWindows * step.occurrence.seconds() / std::max(step.occurrence.threads.count, 1.0);
 }
 
 std::string ended(const Step &step) {
   char text[48];
-  std::snprintf(text, sizeof text, "ended after %.1f s", step.of.seconds());
+  std::snprintf(text, sizeof text, "ended after %.1f s", step.occurrence.seconds());
   return text;
 }
 
 }  // namespace
 
-std::string Watcher::news(const std::vector<ProgramRun> &runs, int64_t from_ns, int64_t now_ns) {
+std::string Watcher::new_lines(const std::vector<ProgramRun> &runs, int64_t from_ns, int64_t now_ns) {
   std::string text;
   std::map<std::pair<std::string, std::string>, Reported> seen;
   for (const ProgramRun &run : runs) {
     Reported &reported = seen.try_emplace({run.host, run.pid}, reported_[{run.host, run.pid}]).first->second;
-    text += news(run, from_ns, now_ns, reported);
+    text += new_lines(run, from_ns, now_ns, reported);
   }
   reported_ = std::move(seen);
   if (watching_since_ns_ == 0) watching_since_ns_ = now_ns;
   return text;
 }
 
-std::string Watcher::news(const ProgramRun &run, int64_t from_ns, int64_t now_ns, Reported &reported) {
+std::string Watcher::new_lines(const ProgramRun &run, int64_t from_ns, int64_t now_ns, Reported &reported) {
   std::string text;
   for (size_t i = 0; i < run.steps.size(); ++i) {
     const Step &step = run.steps[i];
     const bool is_over = has_ended(run, step, now_ns);
-    if (step.of.is_open && step.of.start_ns > reported.begin_ns) {
-      text += line_of(run, step, step.of.start_ns, "began");
-      reported.begin_ns = step.of.start_ns;
+    if (step.occurrence.is_open && step.occurrence.start_ns > reported.begin_ns) {
+      text += line_of(run, step, step.occurrence.start_ns, "began");
+      reported.begin_ns = step.occurrence.start_ns;
     }
-    if (!is_over || step.of.end_ns <= reported.end_ns) continue;
+    if (!is_over || step.occurrence.end_ns <= reported.end_ns) continue;
     if (watching_since_ns_ != 0) text += end_of(run, i, from_ns);
-    reported.end_ns = step.of.end_ns;
+    reported.end_ns = step.occurrence.end_ns;
   }
   return text;
 }
@@ -69,12 +70,12 @@ std::string Watcher::end_of(ProgramRun run, size_t position, int64_t from_ns) {
   const Models &normal = models(run.process);
   const std::optional<size_t> inputs = normal.inputs(run.steps[position].phase);
   run.first = position;
-  std::optional<ProgramRun> longer = with_begin(
+  std::optional<ProgramRun> longer = with_start(
       run, from_ns, [&](int64_t since_ns) { return source_.since(run, since_ns); },
       [&](const ProgramRun &part) { return has_inputs(part, part.first, normal.dependent(), inputs.value_or(0)); });
-  const bool is_known = longer && !longer->steps[longer->first].of.is_open;
+  const bool is_known = longer && !longer->steps[longer->first].occurrence.is_open;
   const Step step = is_known ? longer->steps[longer->first] : run.steps[position];
-  const std::string line = line_of(run, step, step.of.end_ns, ended(step));
+  const std::string line = line_of(run, step, step.occurrence.end_ns, ended(step));
   if (!is_known || (!inputs && !normal.is_new(step.phase))) return line;
   return line + anomalies(std::move(*longer), normal, inputs.value_or(0));
 }
@@ -93,7 +94,7 @@ const Models &Watcher::models(const std::string &process) {
   std::vector<ProgramRun> runs = source_.normal(process);
   // A run that was in progress at the first call is compared, but is not used as a normal run.
   std::erase_if(runs, [&](const ProgramRun &run) {
-    return !run.steps.empty() && (run.steps.back().of.is_open || run.steps.back().of.end_ns > watching_since_ns_);
+    return !run.steps.empty() && (run.steps.back().occurrence.is_open || run.steps.back().occurrence.end_ns > watching_since_ns_);
   });
   return models_.emplace(process, Models(runs)).first->second;
 }

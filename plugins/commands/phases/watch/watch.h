@@ -32,7 +32,7 @@ class Watcher {
 
   // The lines about phases that started or ended since the last call; the first call reports the open phases. `runs`: the runs with
   // a phase after `from_ns`.
-  std::string news(const std::vector<ProgramRun> &runs, int64_t from_ns, int64_t now_ns);
+  std::string new_lines(const std::vector<ProgramRun> &runs, int64_t from_ns, int64_t now_ns);
 
  private:
   // The last reported start and the last reported end of the phases of one process. A phase with a later start or end is reported,
@@ -40,7 +40,7 @@ class Watcher {
   struct Reported {
     int64_t begin_ns = 0, end_ns = 0;
   };
-  std::string news(const ProgramRun &run, int64_t from_ns, int64_t now_ns, Reported &reported);
+  std::string new_lines(const ProgramRun &run, int64_t from_ns, int64_t now_ns, Reported &reported);
   std::string end_of(ProgramRun run, size_t position, int64_t from_ns);
   std::string anomalies(ProgramRun run, const Models &normal, size_t inputs);
   const Models &models(const std::string &process);
@@ -50,7 +50,7 @@ class Watcher {
   int64_t watching_since_ns_ = 0;         // time of the first call of news; 0 during it
   std::map<std::string, Models> models_;  // by program: models of its normal runs
   std::map<std::pair<std::string, std::string>, Reported>
-      reported_;  // by host and pid: state of the processes in the last call of news
+      reported_;  // by host and pid: state of the processes in the last call of new_lines
 };
 
 }  // namespace atalaya::phases

@@ -26,7 +26,7 @@ class StoredRuns final : public WatchedRuns {
   std::vector<ProgramRun> normal(const std::string &process) override {
     query::Budget budget(asked_.options.limits);
     Wanted of = asked_.wanted(normal_);
-    of.tags.push_back({"process", {query::exactly(process)}});
+    of.tags.push_back({"process", {query::exact_pattern(process)}});
     try {
       return runs_by_program(store_, of, database_, budget)[process];
     } catch (const query::TooMuch &error) {
@@ -78,7 +78,7 @@ int watch_phases(const PhasesOptions &args, command_line::Reading &reading, cons
   std::fprintf(stderr, "known phases: %zu; a program is learned at the end of its first run\n", database.phases().size());
   do {
     const int64_t now_ns = core::realtime(), from_ns = now_ns - kHour;
-    std::fputs(watcher.news(runs.since(from_ns), from_ns, now_ns).c_str(), stdout);
+    std::fputs(watcher.new_lines(runs.since(from_ns), from_ns, now_ns).c_str(), stdout);
     std::fflush(stdout);
   } while (interruption.passes(std::chrono::seconds(1)));
   return 0;

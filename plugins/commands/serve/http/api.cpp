@@ -226,7 +226,7 @@ Answer Api::metrics() {
 Answer Api::suggest(const Request &request) {
   const std::string type = argument_of(request, "type");
   const std::string prefix = argument_of(request, "q");
-  const size_t most = limit_of(argument_of(request, "max"), 25);
+  const size_t maximum = limit_of(argument_of(request, "max"), 25);
   std::set<std::string> known;
   if (type == "metrics") {
     for (std::string &name : store().metrics()) known.insert(std::move(name));
@@ -239,7 +239,7 @@ Answer Api::suggest(const Request &request) {
     throw Wrong("Invalid 'type' parameter: \"" + type + "\"; write metrics, tagk or tagv");
   }
   std::vector<std::string> fitting;
-  for (auto name = known.lower_bound(prefix); name != known.end() && name->starts_with(prefix) && fitting.size() < most; ++name)
+  for (auto name = known.lower_bound(prefix); name != known.end() && name->starts_with(prefix) && fitting.size() < maximum; ++name)
     fitting.push_back(*name);
   return {200, list_json(fitting)};
 }
@@ -247,15 +247,15 @@ Answer Api::suggest(const Request &request) {
 Answer Api::lookup(const Request &request) {
   const std::string m = argument_of(request, request.method == "POST" && !request.body.empty() ? "metric" : "m");
   const query::Query wanted = read_lookup(m);
-  const size_t most = limit_of(argument_of(request, "limit"), 25);
+  const size_t maximum = limit_of(argument_of(request, "limit"), 25);
   std::vector<store::Series> found;
   size_t total = 0;
   query::Budget budget(limits_);
   query::each_known_series(wanted, store(), budget, [&](const store::Series &one) {
-    if (total++ < most) found.push_back(one);
+    if (total++ < maximum) found.push_back(one);
   });
   core::JsonWriter json;
-  json.object().key("type").text("LOOKUP").key("metric").text(m.substr(0, m.find('{'))).key("limit").count(most);
+  json.object().key("type").text("LOOKUP").key("metric").text(m.substr(0, m.find('{'))).key("limit").count(maximum);
   json.key("time").integer(0).key("startIndex").integer(0).key("totalResults").count(total).key("results").list();
   for (const store::Series &one : found) {
     json.object().key("metric").text(one.metric).key("tags").members(one.tags);
@@ -272,12 +272,12 @@ Answer Api::stacks(const Request &request) {
   const int64_t from = query::time_of("start_time", start, now);
   const int64_t to = query::time_of("end_time", end, now);
   store::Selection selection{{}, {}, {from - 1, to}};
-  if (!host.empty() && host != "ALL") selection.tags.push_back({"host", {query::exactly(host)}});
+  if (!host.empty() && host != "ALL") selection.tags.push_back({"host", {query::exact_pattern(host)}});
   StackSums sums;
   query::Budget budget(limits_);
   store().stacks(selection, [&](const store::Stack &stack) {
     if (!is_of_cpus(stack)) return;
-    budget.hold(1);
+    budget.reserve(1);
     budget.work(1);
     if (sums.size() > limits_.series) throw query::TooMuch("too many stacks in this time range; use a shorter one");
     for (const store::Field &field : stack.fields)

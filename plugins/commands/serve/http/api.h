@@ -44,7 +44,7 @@ class Api {
 
   // The log of experiments of the store. Throws Wrong if several stores are read.
   experiments::ExperimentLog log() const;
-  Answer success(const std::string &data);  // in Prometheus' format, with a warning if parts of the store are damaged
+  Answer success(const std::string &data);  // an answer in Prometheus' format, with a warning if parts of the store are damaged
   Answer query(const Request &request);
   Answer metrics();
   Answer suggest(const Request &request);
@@ -67,7 +67,7 @@ class Api {
   Host host_;
   const std::vector<std::string> stores_;
   const std::string status_socket_;
-  query::Limits limits_;  // and of the current request: whether its client has left
+  query::Limits limits_;  // also has the flag that is set when the client of the current request has left
   std::unique_ptr<store::Store> store_;
 };
 

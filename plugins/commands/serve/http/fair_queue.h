@@ -65,7 +65,7 @@ class FairQueue {
     unsigned running = 0;
   };
 
-  const unsigned max_running_;  // items of one client at a time
+  const unsigned max_running_;  // maximum items of one client that run at a time
   std::map<std::string, Client> clients_;
   std::deque<std::string> turns_;  // clients with waiting items; the next one is first
   size_t size_ = 0;                // waiting items

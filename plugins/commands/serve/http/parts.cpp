@@ -17,8 +17,8 @@ constexpr size_t kMaxDamage = 4096;
 
 QueryParts::QueryParts(std::string head, Tail tail, size_t part_points, const query::Limits &limits)
     : tail_(std::move(tail)),
-      whole_(part_points == 0 || limits.points <= part_points),
-      part_points_(whole_ ? limits.points : part_points),
+      is_complete_(part_points == 0 || limits.points <= part_points),
+      part_points_(is_complete_ ? limits.points : part_points),
       limits_(limits),
       text_(std::move(head)) {
   limits_.request_ns = limits.time_ns;
@@ -27,7 +27,7 @@ QueryParts::QueryParts(std::string head, Tail tail, size_t part_points, const qu
 void QueryParts::add(query::Query query, query::AnswerParts::Render render) {
   auto counting = [this, render = std::move(render)](const std::vector<query::Answer> &answers, query::Budget &budget) {
     part_point_count_ = 0;
-    for (const query::Answer &answer : answers) part_point_count_ += query::held_by(answer);
+    for (const query::Answer &answer : answers) part_point_count_ += query::points_of(answer);
     return render(answers, budget);
   };
   queries_.push_back({query, query::AnswerParts(query, part_points_, std::move(counting))});
@@ -46,7 +46,7 @@ std::string QueryParts::next_query_part(store::Store &store) {
   std::string text = timed([&] { return one.parts.next(store, limits_); });
   const std::string damage = store.take_damage();
   if (damage_.find(damage) == std::string::npos && damage_.size() < kMaxDamage) damage_ += (damage_.empty() ? "" : "; ") + damage;
-  if (whole_) limits_.points -= std::min(limits_.points, part_point_count_);
+  if (is_complete_) limits_.points -= std::min(limits_.points, part_point_count_);
   if (one.parts.finished()) queries_.pop_front();
   return text;
 }
@@ -76,7 +76,7 @@ void QueryParts::check_rest(store::Store &store) {
 
 Answer QueryParts::answer(const std::shared_ptr<QueryParts> &parts, store::Store &store) {
   Answer answer;
-  while (!parts->ended_ && (parts->whole_ || answer.body.size() < kBytesPerPoint * parts->part_points_))
+  while (!parts->ended_ && (parts->is_complete_ || answer.body.size() < kBytesPerPoint * parts->part_points_))
     answer.body += parts->next(store);
   if (parts->ended_) return answer;
   parts->check_rest(store);

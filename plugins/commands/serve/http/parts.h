@@ -40,7 +40,7 @@ class QueryParts final : public AnswerRest {
   auto timed(Function &&function);
 
   const Tail tail_;
-  const bool whole_;
+  const bool is_complete_;
   const size_t part_points_;
   query::Limits limits_;  // remaining limits
   std::deque<Item> queries_;

@@ -82,7 +82,7 @@ class Server final : private http_server::Handler {
   bool stopping_ = false;
   size_t queued_bytes_ = 0;  // bytes of answers
   std::vector<std::thread> workers_;
-  http_server::Daemon daemon_;  // last: its threads use the other members
+  http_server::Daemon daemon_;  // declared last, because its threads use the other members
 };
 
 }  // namespace atalaya::serve

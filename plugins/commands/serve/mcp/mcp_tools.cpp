@@ -25,9 +25,9 @@ constexpr std::array kQueryParams = {
              true},
     McpParam{"group_by", Type::texts, "Tags to group by, such as process or host; without them, one series: the sum"},
     McpParam{"aggregate", Type::text, "Function within a group: zimsum (default), avg, min, max, count, p99, ..."},
-    McpParam{"points", Type::whole, "Maximum intervals of a series (default here: 60)"},
+    McpParam{"points", Type::integer, "Maximum intervals of a series (default here: 60)"},
     McpParam{"every", Type::text, "Length of an interval instead of points, such as 1m; 0all: one value"},
-    McpParam{"top", Type::whole, "Maximum series, those with the largest integrals (default: 50)"},
+    McpParam{"top", Type::integer, "Maximum series, those with the largest integrals (default: 50)"},
     kHost,
     kTag,
     kFrom,
@@ -35,7 +35,7 @@ constexpr std::array kQueryParams = {
     kExperiment};
 constexpr std::array kTopParams = {
     McpParam{"sort", Type::text, "cpu (default), memory, reads, writes, in, out, threads, gc"},
-    McpParam{"limit", Type::whole, "Maximum rows (default here: 20)"},
+    McpParam{"limit", Type::integer, "Maximum rows (default here: 20)"},
     McpParam{"filter", Type::text, "Only rows whose host, pid, process or container contains this text"},
     kHost,
     kTag,
@@ -48,7 +48,7 @@ constexpr std::array kExplainParams = {
         "Baseline: before (default: the same length of time just before), yesterday, FROM..TO, an experiment, host=NAME, or hosts "
         "(the mean of all hosts but the one of host)"},
     McpParam{"by", Type::text, "Parts of a difference: process (default), pid, container, unit, user, cgroup, host"},
-    McpParam{"top", Type::whole, "Maximum parts of a difference by name (default: 5)"},
+    McpParam{"top", Type::integer, "Maximum parts of a difference by name (default: 5)"},
     kHost,
     kTag,
     kFrom,
@@ -56,7 +56,7 @@ constexpr std::array kExplainParams = {
     kExperiment};
 constexpr std::array kFlameParams = {
     McpParam{"profile", Type::text, "cpu (default), offcpu: waiting, or wall: thread dumps of JVMs"},
-    McpParam{"limit", Type::whole, "Maximum functions, and maximum stacks (default: 20)"},
+    McpParam{"limit", Type::integer, "Maximum functions, and maximum stacks (default: 20)"},
     McpParam{"process", Type::text, "Only this process"},
     McpParam{"pid", Type::text, "Only this process id"},
     kHost,
@@ -69,7 +69,7 @@ constexpr std::array kGraphParams = {
 constexpr std::array kRangeParams = {kHost, kFrom, kTo, kExperiment};
 constexpr std::array kJobParams = {
     McpParam{"id", Type::text, "Id of the job, from jobs", true},
-    McpParam{"limit", Type::whole, "Maximum tasks in the answer (default here: 0, only the findings)"}};
+    McpParam{"limit", Type::integer, "Maximum tasks in the answer (default here: 0, only the findings)"}};
 constexpr std::array kSpanParams = {McpParam{"kind", Type::text, "phase (default), anomaly, alert, job, stage, task or region"},
                                     kHost,
                                     kTag,
@@ -107,7 +107,7 @@ void write_param(core::JsonWriter &json, const McpParam &param) {
   if (param.type == Type::texts)
     json.key("type").text("array").key("items").object().key("type").text("string").end_object();
   else
-    json.key("type").text(param.type == Type::whole ? "integer" : "string");
+    json.key("type").text(param.type == Type::integer ? "integer" : "string");
   json.key("description").text(param.summary).end_object();
 }
 
@@ -125,7 +125,7 @@ std::string read_argument(const McpParam &param, const element &value, Request &
   std::string name(param.name);
   std::string_view text;
   int64_t number = 0;
-  if (param.type == Type::whole) {
+  if (param.type == Type::integer) {
     if (value.get(number) != simdjson::SUCCESS) return name + ": not a whole number";
     request.arguments.emplace_back(std::move(name), std::to_string(number));
     return "";

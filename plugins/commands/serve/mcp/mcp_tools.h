@@ -14,7 +14,7 @@
 namespace atalaya::serve {
 
 struct McpParam {
-  enum class Type { text, texts, whole };  // texts: a text or a list of texts; whole: an integer
+  enum class Type { text, texts, integer };  // texts: a text or a list of texts; whole: an integer
   std::string_view name;
   Type type;
   std::string_view summary;

@@ -17,7 +17,7 @@
 namespace atalaya::serve {
 namespace {
 
-using query::exactly;
+using query::exact_pattern;
 using query::parts_of;
 using query::Query;
 using query::set_aggregator;
@@ -31,7 +31,7 @@ constexpr size_t kMaxFilters = 64;
 // Converts a wildcard filter to a pattern: a star matches any text, other characters match themselves.
 std::string wildcard(std::string_view text) {
   std::string pattern;
-  for (const std::string &part : parts_of(text, '*')) pattern += exactly(part) + "*";
+  for (const std::string &part : parts_of(text, '*')) pattern += exact_pattern(part) + "*";
   pattern.pop_back();
   return pattern;
 }
@@ -65,7 +65,7 @@ std::vector<std::string> patterns_of(const std::string &type, std::string_view f
                 core::did_you_mean(
                     type, {"literal_or", "iliteral_or", "not_literal_or", "not_iliteral_or", "wildcard", "iwildcard", "regexp"}));
   for (const std::string &part : parts_of(filter, '|'))
-    patterns.push_back((negated ? "!" : "") + (kind == "literal_or" ? exactly(part) : any_case(part, false)));
+    patterns.push_back((negated ? "!" : "") + (kind == "literal_or" ? exact_pattern(part) : any_case(part, false)));
   return patterns;
 }
 
@@ -120,7 +120,7 @@ std::vector<std::string> words_of(std::string_view text) {
 // Parses "metric{a=b,c=d}{e=f}": tags in the second braces filter only, they do not group.
 void set_metric(Query &query, std::string_view text) {
   const size_t brace = std::min(text.find('{'), text.size());
-  query.metrics = {exactly(text.substr(0, brace))};
+  query.metrics = {exact_pattern(text.substr(0, brace))};
   if (brace == 0) throw Wrong("Missing metric name in " + core::in_quotes(text));
   text.remove_prefix(brace);
   for (bool group = true; !text.empty(); group = false) {
@@ -192,7 +192,7 @@ Query read_subquery(const element &object) {
   if (aggregator.empty()) throw Wrong("Missing the aggregation function");
   if (metric.empty()) throw Wrong("Missing the metric");
   set_aggregator(query, "aggregator", aggregator);
-  query.metrics = {exactly(metric)};
+  query.metrics = {exact_pattern(metric)};
   if (const std::string text = text_at(object, "downsample"); !text.empty()) set_downsample(query, "downsample", text);
   if (flag_at(object, "explicitTags")) throw Wrong("explicitTags is not supported; filter by the tags of the series");
   if (flag_at(object, "rate")) query.rate = rate_at(object);

@@ -43,9 +43,9 @@ void add_up(std::vector<query::Answer> &answers, query::Budget &budget) {
 }  // namespace
 
 int64_t interval_for(const query::Range &range, int64_t points) {
-  const int64_t least = (range.to_ns - range.from_ns) / kSecond / points;
+  const int64_t minimum = (range.to_ns - range.from_ns) / kSecond / points;
   for (const int64_t length : kLengths)
-    if (length >= least) return length * kSecond;
+    if (length >= minimum) return length * kSecond;
   return kLengths.back() * kSecond;
 }
 

@@ -186,7 +186,7 @@ std::string page_jobs(PageCall &call) {
 std::string page_job(PageCall &call) {
   const std::string id = call.request.text("id");
   if (id.empty()) throw query::Wrong("parameter id is missing");
-  const auto most = static_cast<size_t>(page_count(call.request, "limit", kMaxTasks, 0, kMaxTasks));
+  const auto maximum = static_cast<size_t>(page_count(call.request, "limit", kMaxTasks, 0, kMaxTasks));
   const query::Range any{0, call.now_ns};
   const Analysis all = jobs::analyse(jobs::read_jobs({id}, {}, any, call.store, call.budget), {}, call.store, call.budget);
   const std::vector<JobExtent> extents = extents_of(all.data);
@@ -201,8 +201,8 @@ std::string page_job(PageCall &call) {
   const std::set<uint32_t> on_path = tasks_of(path);
   json.key("tasks").list();
   size_t next_phase = 0;
-  for (uint32_t i = 0; i < std::min(all.data.tasks.size(), most); ++i) write_task(json, all, i, on_path.contains(i), next_phase);
-  json.end_list().key("more").boolean(all.data.tasks.size() > most);
+  for (uint32_t i = 0; i < std::min(all.data.tasks.size(), maximum); ++i) write_task(json, all, i, on_path.contains(i), next_phase);
+  json.end_list().key("more").boolean(all.data.tasks.size() > maximum);
   write_slow_nodes(json, all);
   write_findings(json, all);
   return json.end_object().take();

@@ -107,7 +107,7 @@ std::string page_metrics(PageCall &call) {
 
 std::string page_tags(PageCall &call) {
   query::Query wanted;
-  if (const std::string metric = call.request.text("metric"); !metric.empty()) wanted.metrics = {query::exactly(metric)};
+  if (const std::string metric = call.request.text("metric"); !metric.empty()) wanted.metrics = {query::exact_pattern(metric)};
   wanted.tags = page_filters(call.request);
   wanted.range = call.range();
   TagValues values;

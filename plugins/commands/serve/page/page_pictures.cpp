@@ -62,7 +62,7 @@ struct Traffic {
 
 Traffic read_traffic(PageCall &call) {
   const query::Range range = call.range();
-  const auto by = graph::by_of(page_choice(call.request, "by", {"process", "command", "container", "host"}));
+  const auto by = graph::parse_by(page_choice(call.request, "by", {"process", "command", "container", "host"}));
   const auto flows = graph::read_flows(page_filters(call.request), range, call.store, call.budget);
   graph::Translations translations = graph::own_translations();
   graph::add_reported_translations(range, call.store, call.budget, translations);
@@ -117,7 +117,7 @@ struct Drawn {
 
 // The slow tasks of a stage, compared with the middle half of its tasks.
 void draw_stage(PageCall &call, const std::string &stage, const flamegraph::Wanted &wanted, Drawn &drawn) {
-  const jobs::StageTasks tasks = jobs::stage_tasks(stage, call.request.text("job"), call.store, call.range(), call.budget);
+  const jobs::ComparedTasks tasks = jobs::stage_tasks(stage, call.request.text("job"), call.store, call.range(), call.budget);
   drawn.subtitle = jobs::text_of(tasks, stage);
   if (tasks.slow.empty()) {
     drawn.empty = drawn.subtitle;
@@ -153,7 +153,7 @@ flamegraph::Wanted read_stacks_wanted(const Request &request) {
   flamegraph::Wanted wanted;
   wanted.tags = page_filters(request);
   wanted.profile = page_choice(request, "profile", {"cpu", "offcpu", "wall", "waker"});
-  wanted.by = flamegraph::by_of(page_choice(request, "by", {"process", "name", "host", "reason", "owner"}));
+  wanted.by = flamegraph::parse_by(page_choice(request, "by", {"process", "name", "host", "reason", "owner"}));
   return wanted;
 }
 

@@ -128,7 +128,7 @@ void read_rows(PageCall &call, const query::Range &range, FirstRows &rows) {
       if (metric != nullptr && std::binary_search(known.begin(), known.end(), metric)) columns.emplace(metric, i);
   if (columns.empty()) return;
   // Reads all metrics in one query: those of a process are in the same rows of the store.
-  for (const auto &[metric, column] : columns) wanted.metrics.push_back(query::exactly(metric));
+  for (const auto &[metric, column] : columns) wanted.metrics.push_back(query::exact_pattern(metric));
   query::read_in_parts(wanted, [&](const query::Query &some, bool) {
     ProcessTable table;
     const auto answers = query::run_query(some, call.store, call.budget);

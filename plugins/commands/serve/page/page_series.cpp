@@ -52,7 +52,7 @@ std::vector<query::Answer> query_answers(const PageCall &call, query::Query want
   for (const std::string &metric : metrics) {
     // Several metrics: missing ones are ignored, because not every host measures the network.
     if (metrics.size() > 1 && !std::binary_search(known.begin(), known.end(), metric)) continue;
-    wanted.metrics.push_back(query::exactly(metric));
+    wanted.metrics.push_back(query::exact_pattern(metric));
   }
   if (wanted.metrics.empty()) return {};
   return query::run_query(wanted, call.store, budget);

@@ -14,7 +14,7 @@
 namespace atalaya::serve {
 namespace {
 
-using query::exactly;
+using query::exact_pattern;
 using query::Query;
 using query::time_of;
 using query::Wrong;
@@ -28,7 +28,7 @@ bool is_word(char c) {
 
 std::string pattern_of(const std::string &sign, const std::string &value) {
   const std::string negation = sign[0] == '!' ? "!" : "";
-  if (sign.back() != '~') return negation + exactly(value);
+  if (sign.back() != '~') return negation + exact_pattern(value);
   return negation + "~^(" + value + ")$";
 }
 
@@ -92,9 +92,9 @@ Query query_of(const Expression &selector, const std::vector<std::string> &known
   if (names.empty()) return query;
   for (const std::string &metric : known)
     if (std::all_of(names.begin(), names.end(), [&](const LabelMatcher &one) { return has_name(metric, one); }))
-      query.metrics.push_back(exactly(metric));
+      query.metrics.push_back(exact_pattern(metric));
   if (query.metrics.empty())  // an unknown metric: selects a name that no metric has
-    query.metrics.push_back(exactly(names.front().value.empty() ? kNameOfMetric : names.front().value));
+    query.metrics.push_back(exact_pattern(names.front().value.empty() ? kNameOfMetric : names.front().value));
   return query;
 }
 
@@ -182,7 +182,7 @@ std::string matrix_json(const std::vector<query::Answer> &answers, const Steps &
     const bool of_moments = !answer.info || answer.info->kind == store::Kind::total;
     const auto points = at_steps(answer.points, steps, of_moments ? max_age_of(answer) : 0);
     if (points.empty()) continue;
-    budget.hold(points.size());
+    budget.reserve(points.size());
     budget.work(points.size());
     write_labels(json.object().key("metric"), answer.metric, answer.tags);
     json.key("values").list();

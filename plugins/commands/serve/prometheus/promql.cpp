@@ -92,7 +92,7 @@ class Evaluation {
   }
 
   void add(Columns &columns, const query::Answer &answer, const std::vector<double> &values) {
-    budget_.hold(values.size());
+    budget_.reserve(values.size());
     columns.push_back({labels_of(answer), values});
   }
 

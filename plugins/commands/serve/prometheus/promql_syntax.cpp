@@ -118,13 +118,13 @@ class Reader {
     return part;
   }
 
-  Part expression(int least) {
+  Part expression(int minimum) {
     if (++depth_ > kMaxNesting) wrong(at_, "nested more than 64 times");
     Part left = operand();
     for (;;) {
       const std::string_view found = sign();
       const int rank = rank_of(found);
-      if (rank == 0 || rank < least) break;
+      if (rank == 0 || rank < minimum) break;
       left = binary(std::move(left), found, rank);
     }
     --depth_;

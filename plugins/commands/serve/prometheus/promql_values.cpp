@@ -51,7 +51,7 @@ double average(Samples samples, int64_t step_ns, int64_t range_ns) {
   const bool has_windows = std::all_of(samples.begin(), samples.end(), [](const query::Point &one) { return one.duration_ns > 0; });
   double mean = 0, weights = 0;
   for (const query::Point &point : samples) {
-    const int64_t begin = std::max(core::begin_of(point.time_ns, point.duration_ns), step_ns - range_ns);
+    const int64_t begin = std::max(core::start_of(point.time_ns, point.duration_ns), step_ns - range_ns);
     const double weight = has_windows ? static_cast<double>(std::min(point.time_ns, step_ns) - begin) : 1;
     weights += weight;
     mean += (point.value - mean) * (weight / weights);
@@ -192,7 +192,7 @@ Columns aggregated(const Expression &aggregation, Columns columns, const std::ve
   for (const auto &[labels, list] : groups) {
     Column sum{labels, {}};
     const size_t steps = columns[list.front()].values.size();
-    budget.hold(steps);
+    budget.reserve(steps);
     for (size_t step = 0; step < steps; ++step) {
       Sum at;
       for (const size_t i : list)
@@ -249,7 +249,7 @@ Columns combined(const Expression &binary, const Columns &left, const Columns &r
     if (partner == partners.end()) continue;
     if (!used.emplace(key, true).second) throw several("left");
     Column result{drops_name(binary) ? std::move(key) : column.labels, {}};
-    budget.hold(column.values.size());
+    budget.reserve(column.values.size());
     budget.work(column.values.size());
     for (size_t i = 0; i < column.values.size(); ++i)
       result.values.push_back(result_of(binary, column.values[i], partner->second->values[i], column.values[i]));

@@ -49,7 +49,7 @@ std::vector<query::Answer> totals_of(const Question &question, Reading &reading)
   for (const std::string &metric : question.metrics) {
     for (query::Usage &usage :
          query::usage_of({metric}, question.query.tags, question.query.group_by, reading.range, *reading.store, reading.budget)) {
-      reading.budget.hold(1);
+      reading.budget.reserve(1);
       query::Answer &answer = answers.emplace_back();
       answer.metric = std::move(usage.metric);
       answer.tags = std::move(usage.tags);

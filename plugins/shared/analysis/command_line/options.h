@@ -47,11 +47,11 @@ struct Reading {
 
 // The parsed kQuestionParams, without the time range.
 struct Question {
-  query::Query query;  // without metrics and range
+  query::Query query;  // the query without its metrics and its range
   std::vector<std::string> metrics;
   std::string formula;
   size_t top = 0;
-  bool total = false;  // the amounts of the range instead of points
+  bool total = false;  // print the amounts of the range instead of points
 };
 // Reads kQuestionParams, except the time range. Throws Failure.
 Question read_question(Host host);

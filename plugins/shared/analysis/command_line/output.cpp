@@ -102,13 +102,13 @@ std::string coverage_text(double coverage, int64_t window_ns, const query::Range
 }
 
 void report_coverage(const std::vector<query::Answer> &answers, const query::Range &range) {
-  double least = 1;
+  double minimum = 1;
   int64_t window_ns = 0;
   for (const query::Answer &answer : answers) {
-    least = std::min(least, answer.coverage);
+    minimum = std::min(minimum, answer.coverage);
     window_ns = std::max(window_ns, answer.window_ns);
   }
-  if (const std::string text = coverage_text(least, window_ns, range); !text.empty())
+  if (const std::string text = coverage_text(minimum, window_ns, range); !text.empty())
     std::fprintf(stderr, "note: %s\n", text.c_str());
 }
 

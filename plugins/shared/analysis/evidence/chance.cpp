@@ -62,9 +62,9 @@ double beyond_chance(size_t before, size_t after, size_t beyond) {
 }
 
 double far_values_chance(std::span<const double> before, std::span<const double> after) {
-  const auto [least, most] = std::minmax_element(before.begin(), before.end());
-  const auto above = static_cast<size_t>(std::count_if(after.begin(), after.end(), [&](double value) { return value > *most; }));
-  const auto below = static_cast<size_t>(std::count_if(after.begin(), after.end(), [&](double value) { return value < *least; }));
+  const auto [minimum, maximum] = std::minmax_element(before.begin(), before.end());
+  const auto above = static_cast<size_t>(std::count_if(after.begin(), after.end(), [&](double value) { return value > *maximum; }));
+  const auto below = static_cast<size_t>(std::count_if(after.begin(), after.end(), [&](double value) { return value < *minimum; }));
   return std::min(1.0, 2 * beyond_chance(before.size(), after.size(), std::max(above, below)));
 }
 

@@ -64,13 +64,13 @@ double student_tail(double t, double degrees) {
   return incomplete_beta(degrees / 2, 0.5, degrees / (degrees + t * t)) / 2;
 }
 
-double binomial_tail(size_t least, size_t all, double part) {
-  if (least == 0) return 1;
-  if (least > all) return 0;
-  return incomplete_beta(static_cast<double>(least), static_cast<double>(all - least + 1), part);
+double binomial_tail(size_t minimum, size_t all, double part) {
+  if (minimum == 0) return 1;
+  if (minimum > all) return 0;
+  return incomplete_beta(static_cast<double>(minimum), static_cast<double>(all - minimum + 1), part);
 }
 
-std::vector<double> chances_below(const std::vector<double> &values, size_t most, Prior prior) {
+std::vector<double> chances_below(const std::vector<double> &values, size_t maximum, Prior prior) {
   std::vector<double> chances(values.size(), 1);
   std::vector<size_t> order(values.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -79,7 +79,7 @@ std::vector<double> chances_below(const std::vector<double> &values, size_t most
   double count = 0, mean = 0, squares = 0;
   for (size_t i = values.size(); i-- > 0;) {
     const double value = values[order[i]], degrees = prior.values + std::max(0.0, count - 1);
-    if (i < most && count > 0) {
+    if (i < maximum && count > 0) {
       const double deviation = std::sqrt((prior.values * prior.deviation * prior.deviation + squares) / degrees);
       own.push_back(student_tail((mean - value) / (deviation * std::sqrt(1 + 1 / count)), degrees));
     }

@@ -17,7 +17,7 @@ inline bool is_beyond_chance(double chance, size_t comparisons) {
   return chance * static_cast<double>(comparisons) <= kChance;
 }
 
-// The value at a place of the ascending order; `values` has one there and is reordered.
+// Returns the value at this index of the ascending order, which must be below values.size(). Reorders `values`.
 template <class T>
 T at_rank(std::vector<T> &values, size_t rank) {
   const auto place = values.begin() + static_cast<ptrdiff_t>(rank);
@@ -36,25 +36,26 @@ double robust_deviation(const std::vector<double> &values, double middle);
 double student_tail(double t, double degrees);
 
 // The probability of at least this number of `all`, if each has the probability `part`.
-double binomial_tail(size_t least, size_t all, double part);
+double binomial_tail(size_t minimum, size_t all, double part);
 
-// What is known of a standard deviation before any value: it is about this, as if that many values had shown it.
+// Prior knowledge of a standard deviation: its expected value, and the number of values with the same weight.
 struct Prior {
   double deviation = 0, values = 0;
 };
-// For each value the probability that chance alone puts it so far below the others, with a deviation from the others and from the
-// prior. The lowest ones, up to `most` of them, do not hide each other: each is compared with the values above all of them.
-std::vector<double> chances_below(const std::vector<double> &values, size_t most, Prior prior);
+// For each value the probability that chance alone puts it this far below the others. Their deviation is estimated from the
+// others and the prior. Each of the `maximum` lowest values is compared with the values above all of these, so that they do not
+// hide each other.
+std::vector<double> chances_below(const std::vector<double> &values, size_t maximum, Prior prior);
 
 // Pearson's coefficient; NaN if one of them is constant.
 double correlation(std::span<const double> a, std::span<const double> b);
 
 // At most this number of values, evenly spaced over the whole range.
 template <class T>
-std::vector<T> evenly(const std::vector<T> &all, size_t most) {
-  if (all.size() <= most) return all;
+std::vector<T> evenly_spaced(const std::vector<T> &all, size_t maximum) {
+  if (all.size() <= maximum) return all;
   std::vector<T> some;
-  for (size_t i = 0; i < most; ++i) some.push_back(all[i * all.size() / most]);
+  for (size_t i = 0; i < maximum; ++i) some.push_back(all[i * all.size() / maximum]);
   return some;
 }
 

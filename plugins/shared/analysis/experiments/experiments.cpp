@@ -70,7 +70,7 @@ std::vector<Experiment> experiments(store::Store &store, std::string_view name, 
   store::Selection selection;
   selection.metrics = {std::string(kExperimentTag)};
   if (workloads) selection.metrics.emplace_back(kWorkloadTag);
-  if (!name.empty()) selection.tags = {{std::string(kExperimentTag), {query::exactly(name)}}};
+  if (!name.empty()) selection.tags = {{std::string(kExperimentTag), {query::exact_pattern(name)}}};
   std::vector<Experiment> found;
   store.spans(selection, [&](const store::Span &span) {
     if (auto experiment = experiment_of(span)) found.push_back(std::move(*experiment));

@@ -14,7 +14,7 @@ using Values = std::vector<double>;
 
 Values value_or_zero(const Parts &parts, const Tags &tags, const Steps &steps) {
   const auto found = parts.find(tags);
-  return found == parts.end() ? Values(steps.complete(), 0) : steps.kept(found->second.values);
+  return found == parts.end() ? Values(steps.complete(), 0) : steps.complete_values(found->second.values);
 }
 
 void add(Values &sum, const Values &values) {
@@ -22,7 +22,7 @@ void add(Values &sum, const Values &values) {
 }
 
 bool matters(const Difference &difference, const Change &change) {
-  return std::max(std::abs(difference.before), std::abs(difference.after)) >= change.least();
+  return std::max(std::abs(difference.before), std::abs(difference.after)) >= change.min_difference();
 }
 
 Difference difference_of(const Values &before, const Values &after) {
@@ -36,7 +36,7 @@ Difference difference_of(const Values &before, const Values &after) {
 // Whether the change is large enough for a finding; a separate test excludes chance.
 bool is_large(const Difference &difference, const Change &change) {
   const double size = std::abs(difference.change());
-  return size >= change.least() && size > kSpreads * difference.spread && size >= kMinPart * std::abs(difference.before);
+  return size >= change.min_difference() && size > kSpreads * difference.spread && size >= kMinPart * std::abs(difference.before);
 }
 
 // A part that no peer has: the usage of each peer is 0.
@@ -46,7 +46,7 @@ double chance_among(const PeerMeans &peers, const Tags &part, double value) {
 }
 
 void judge(Difference &difference, const Change &change, size_t tests) {
-  difference.beyond = is_large(difference, change) && evidence::is_beyond_chance(difference.chance, tests);
+  difference.is_significant = is_large(difference, change) && evidence::is_beyond_chance(difference.chance, tests);
 }
 
 }  // namespace
@@ -61,9 +61,9 @@ Difference Change::other() const {
 }
 
 double Change::severity() const {
-  double most = total.beyond ? std::abs(total.change()) : 0;
-  for (size_t i = 0; i < named; ++i) most = std::max(most, std::abs(parts[i].difference.change()));
-  return std::min(1.0, capacity > 0 ? most / capacity : 0);
+  double maximum = total.is_significant ? std::abs(total.change()) : 0;
+  for (size_t i = 0; i < named; ++i) maximum = std::max(maximum, std::abs(parts[i].difference.change()));
+  return std::min(1.0, capacity > 0 ? maximum / capacity : 0);
 }
 
 Parts peers_mean(const Parts &by_host, const std::vector<std::string> &hosts, const Steps &steps, PeerMeans &means) {
@@ -83,7 +83,7 @@ Parts peers_mean(const Parts &by_host, const std::vector<std::string> &hosts, co
     sum.values.resize(part.values.size(), 0);
     for (size_t i = 0; i < part.values.size(); ++i) sum.values[i] += part.values[i] / static_cast<double>(hosts.size());
     const auto number = static_cast<size_t>(host - hosts.begin());
-    const double own = evidence::mean_of(steps.kept(part.values));
+    const double own = evidence::mean_of(steps.complete_values(part.values));
     Values &known = means.parts[name];
     known.resize(hosts.size(), 0);
     known[number] += own;
@@ -128,21 +128,21 @@ size_t tests_of(const Change &change) {
   return static_cast<size_t>(parts) + (matters(change.total, change) ? 1 : 0);
 }
 
-void judge(Change &change, size_t tests, size_t most) {
+void judge(Change &change, size_t tests, size_t maximum) {
   judge(change.total, change, tests);
   for (PartChange &part : change.parts) judge(part.difference, change, tests);
   // Parts that change in the same direction as the total come first; both groups are sorted by size.
   const bool grows = change.total.change() >= 0;
   std::stable_sort(change.parts.begin(), change.parts.end(), [&](const PartChange &a, const PartChange &b) {
     const auto order = [&](const PartChange &part) {
-      if (!part.difference.beyond) return 2;
-      return !change.total.beyond || (part.difference.change() >= 0) == grows ? 0 : 1;
+      if (!part.difference.is_significant) return 2;
+      return !change.total.is_significant || (part.difference.change() >= 0) == grows ? 0 : 1;
     };
     return order(a) < order(b);
   });
-  const auto beyond =
-      std::count_if(change.parts.begin(), change.parts.end(), [](const PartChange &part) { return part.difference.beyond; });
-  change.named = std::min(static_cast<size_t>(beyond), most);
+  const auto beyond = std::count_if(change.parts.begin(), change.parts.end(),
+                                    [](const PartChange &part) { return part.difference.is_significant; });
+  change.named = std::min(static_cast<size_t>(beyond), maximum);
 }
 
 }  // namespace atalaya::explain

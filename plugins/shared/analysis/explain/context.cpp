@@ -72,7 +72,7 @@ std::vector<FactChange> changed_facts(const Side &baseline, const Side &window, 
   return changes;
 }
 
-std::vector<FunctionChange> grown_functions(const Tags &process, const Side &baseline, const Side &window, size_t most,
+std::vector<FunctionChange> grown_functions(const Tags &process, const Side &baseline, const Side &window, size_t maximum,
                                             Reader &reader) {
   constexpr double kLeastSamples = 20, kMinGrowth = 2;  // per cent
   flamegraph::Tree tree;
@@ -100,11 +100,12 @@ std::vector<FunctionChange> grown_functions(const Tags &process, const Side &bas
   }
   std::stable_sort(functions.begin(), functions.end(),
                    [](const FunctionChange &a, const FunctionChange &b) { return a.after - a.before > b.after - b.before; });
-  functions.resize(std::min(functions.size(), most));
+  functions.resize(std::min(functions.size(), maximum));
   return functions;
 }
 
-std::vector<PeerChange> changed_peers(const Tags &process, const Side &baseline, const Side &window, size_t most, Reader &reader) {
+std::vector<PeerChange> changed_peers(const Tags &process, const Side &baseline, const Side &window, size_t maximum,
+                                      Reader &reader) {
   Resource flows;
   flows.metrics = {"flow.in.bytes", "flow.out.bytes"};
   flows.scale = 1.0 / (1 << 20);
@@ -125,7 +126,7 @@ std::vector<PeerChange> changed_peers(const Tags &process, const Side &baseline,
   std::stable_sort(changes.begin(), changes.end(), [](const PeerChange &a, const PeerChange &b) {
     return std::abs(a.after - a.before) > std::abs(b.after - b.before);
   });
-  changes.resize(std::min(changes.size(), most));
+  changes.resize(std::min(changes.size(), maximum));
   return changes;
 }
 

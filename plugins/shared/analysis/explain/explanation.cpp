@@ -156,20 +156,20 @@ class Explainer {
       for (const auto &[host, covered] : window.covered) result_.hosts.push_back(host);
       return;
     }
-    std::vector<std::string> left_out;
+    std::vector<std::string> omitted;
     for (Presence *side : {&window, &baseline}) {
       const Presence &other = side == &window ? baseline : window;
       for (const auto &[host, covered] : side->covered) {
         const auto found = other.covered.find(host);
         const bool both = is_measured(covered) && found != other.covered.end() && is_measured(found->second);
         if (both && side == &window) result_.hosts.push_back(host);
-        if (!both) left_out.push_back(host);
+        if (!both) omitted.push_back(host);
       }
     }
-    std::sort(left_out.begin(), left_out.end());
-    left_out.erase(std::unique(left_out.begin(), left_out.end()), left_out.end());
-    if (left_out.empty() || result_.hosts.empty()) return;
-    for (const std::string &host : left_out) {
+    std::sort(omitted.begin(), omitted.end());
+    omitted.erase(std::unique(omitted.begin(), omitted.end()), omitted.end());
+    if (omitted.empty() || result_.hosts.empty()) return;
+    for (const std::string &host : omitted) {
       result_.notes.push_back("host " + core::visible(host) + " is left out: it was not measured in both ranges");
       window.covered.erase(host);
       baseline.covered.erase(host);
@@ -194,8 +194,8 @@ class Explainer {
     };
     const auto gaps = static_cast<size_t>(std::count_if(baseline.covered.begin(), baseline.covered.end(), has_gap));
     if (steps.complete() < kMinSteps && baseline.covered.size() - gaps >= kMinOthers) std::erase_if(baseline.covered, has_gap);
-    if (const size_t left_out = all - baseline.covered.size(); left_out > 0)
-      result_.notes.push_back(std::to_string(left_out) + " other host" + (left_out > 1 ? "s are" : " is") +
+    if (const size_t omitted = all - baseline.covered.size(); omitted > 0)
+      result_.notes.push_back(std::to_string(omitted) + " other host" + (omitted > 1 ? "s are" : " is") +
                               " left out: not measured in the whole range");
     for (const auto &[host, covered] : baseline.covered) result_.others.push_back(host);
     if (result_.others.size() < kMinOthers)

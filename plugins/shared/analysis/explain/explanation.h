@@ -15,7 +15,7 @@ struct Request {
   Side window, baseline;
   std::string by = "process";
   bool by_host = true;  // parts of different hosts differ; false: hosts are compared with each other
-  size_t top = 5;       // parts of a finding
+  size_t top = 5;       // maximum parts of a finding
   bool others = false;  // the baseline is the mean of its hosts
 };
 
@@ -25,20 +25,20 @@ struct Finding : evidence::Finding {
   std::vector<FunctionChange> functions;
   std::vector<PeerChange> peers;
   std::vector<std::string> phases;
-  std::vector<std::string> commands;  // that show the numbers
+  std::vector<std::string> commands;  // commands that show the numbers
 };
 
 struct Explanation {
   Side window, baseline;
   Steps window_steps, baseline_steps;
   std::vector<std::string> hosts;
-  std::vector<std::string> others;  // the baseline is their mean
+  std::vector<std::string> others;  // hosts whose mean is the baseline
   std::vector<Finding> findings;    // sorted: causes, then effects; the largest first
   std::vector<FactChange> facts;    // changed settings
-  std::vector<Change> unchanged;    // measured, and not beyond chance
+  std::vector<Change> unchanged;    // resources without a difference beyond chance
   std::vector<std::string> notes;   // limits of this result
   size_t tests = 0;
-  bool names_hosts = true;  // there are several
+  bool names_hosts = true;  // parts and findings name their hosts, because there are several
 };
 
 // Throws query::Wrong, query::TooMuch and store::Error.

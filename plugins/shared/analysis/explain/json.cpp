@@ -31,7 +31,7 @@ void add_difference(JsonObject &object, const Difference &difference) {
   add_amounts(object, difference.before, difference.after);
   object.key("difference").number(difference.change());
   object.key("chance").number(difference.chance);
-  object.flag("beyondChance", difference.beyond);
+  object.flag("beyondChance", difference.is_significant);
 }
 
 void add_resource(JsonObject &object, const Change &change) {

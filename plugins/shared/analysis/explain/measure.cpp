@@ -40,10 +40,10 @@ void add_common(Tags &common, const Tags &tags, bool is_first) {
 
 }  // namespace
 
-Steps::Steps(const Range &range, int64_t window_ns, size_t most) : range_(range) {
+Steps::Steps(const Range &range, int64_t window_ns, size_t maximum) : range_(range) {
   const int64_t length = range.to_ns - range.from_ns;
-  const int64_t fit = window_ns > 0 ? length / window_ns : static_cast<int64_t>(most);
-  const int64_t count = std::clamp<int64_t>(fit, 1, static_cast<int64_t>(most));
+  const int64_t fit = window_ns > 0 ? length / window_ns : static_cast<int64_t>(maximum);
+  const int64_t count = std::clamp<int64_t>(fit, 1, static_cast<int64_t>(maximum));
   length_ns_ = std::max<int64_t>(length / count, 1);
   range_.from_ns = range.to_ns - count * length_ns_;
   complete_.assign(static_cast<size_t>(count), true);
@@ -65,7 +65,7 @@ size_t Steps::index_of(int64_t end_ns) const {
   return index < 0 || index >= static_cast<int64_t>(count()) ? count() : static_cast<size_t>(index);
 }
 
-std::vector<double> Steps::kept(const std::vector<double> &values) const {
+std::vector<double> Steps::complete_values(const std::vector<double> &values) const {
   std::vector<double> kept;
   for (size_t i = 0; i < values.size(); ++i)
     if (complete_[i]) kept.push_back(values[i]);
@@ -122,11 +122,11 @@ Presence presence_of(const Side &side, const Steps &steps, Reader &reader) {
       covered.assign(steps.count(), 0);
       presence.window_ns = std::max(presence.window_ns, answer.window_ns);
       // The integral over a step is the value times its measured part. The value itself changes little.
-      double most = 0;
-      for (const query::Point &point : answer.points) most = std::max(most, point.value);
+      double maximum = 0;
+      for (const query::Point &point : answer.points) maximum = std::max(maximum, point.value);
       for (const query::Point &point : answer.points)
-        if (const size_t step = steps.index_of(point.time_ns); step < steps.count() && most > 0)
-          covered[step] = std::string_view(metric) == "sys.mem.total" ? point.value / most : 1;
+        if (const size_t step = steps.index_of(point.time_ns); step < steps.count() && maximum > 0)
+          covered[step] = std::string_view(metric) == "sys.mem.total" ? point.value / maximum : 1;
     }
     query::release(answers, reader.budget);
     if (!presence.covered.empty()) break;

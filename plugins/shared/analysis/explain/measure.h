@@ -32,8 +32,8 @@ struct Reader {
 class Steps {
  public:
   Steps() = default;
-  // At most `most` steps, none shorter than `window_ns`.
-  Steps(const Range &range, int64_t window_ns, size_t most);
+  // At most `maximum` steps, none shorter than `window_ns`.
+  Steps(const Range &range, int64_t window_ns, size_t maximum);
 
   size_t count() const { return complete_.size(); }
   size_t complete() const;
@@ -45,8 +45,8 @@ class Steps {
   size_t index_of(int64_t end_ns) const;
   void set_complete(size_t step, bool complete) { complete_[step] = complete; }
   bool is_complete(size_t step) const { return complete_[step]; }
-  // Only the values of complete steps.
-  std::vector<double> kept(const std::vector<double> &values) const;
+  // Returns only the values of complete steps.
+  std::vector<double> complete_values(const std::vector<double> &values) const;
 
  private:
   Range range_;
@@ -56,7 +56,7 @@ class Steps {
 
 // One part of a resource: its value in each step.
 struct Part {
-  Tags tags;    // that name it
+  Tags tags;    // tags that identify the part
   Tags common;  // further tags that all its series have
   std::vector<double> values;
 };
@@ -66,13 +66,15 @@ using Parts = std::map<Tags, Part>;
 std::vector<query::Answer> answers_of(const query::Query &query, Reader &reader);
 // The sum of a resource's metrics by part. Parts name their hosts only if `by_host`.
 Parts parts_of(const Resource &resource, const Side &side, const Steps &steps, bool by_host, Reader &reader);
-// Hosts with samples in each of the steps, and the steps that are complete on all `hosts`; empty `hosts`: all that have any.
+// The hosts with samples in each step, and the steps that are complete on all `hosts`. If `hosts` is empty, all hosts with
+// samples are used.
 struct Presence {
   std::map<std::string, std::vector<double>> covered;  // by host: the measured share of each step
-  int64_t window_ns = 0;                               // the longest window
+  int64_t window_ns = 0;                               // length of the longest window
 };
 Presence presence_of(const Side &side, const Steps &steps, Reader &reader);
-// Hosts with values of the metric in each complete step; further tags of the side do not count. A series without a host is of "".
+// The hosts that have values of the metric in each complete step; ignores the other tags of the side. "" is the host of series
+// without a host.
 std::set<std::string> hosts_with(std::string_view metric, const Side &side, const Steps &steps, Reader &reader);
 
 }  // namespace atalaya::explain

@@ -41,7 +41,7 @@ std::string amounts(const Difference &difference, std::string_view unit) {
 
 std::string share(const Difference &part, const Difference &total) {
   const double share = total.change() == 0 ? 0 : 100 * part.change() / total.change();
-  if (!total.beyond || share <= 0) return "";
+  if (!total.is_significant || share <= 0) return "";
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), ", %.0f %% of the difference", std::min(share, 999.0));
   return text.data();
@@ -134,7 +134,7 @@ std::string part_name(const Tags &tags, bool names_hosts) {
 
 void summarise(Finding &finding, bool names_hosts) {
   const Change &change = finding.change;
-  const bool total = change.total.beyond;
+  const bool total = change.total.is_significant;
   const Difference &shown = total || change.named == 0 ? change.total : change.parts.front().difference;
   finding.chance = shown.chance;
   std::string &text = finding.summary;

@@ -147,7 +147,7 @@ void filter_class(Tree &tree, const Classes &classes, std::string_view kept) {
   tree.keep([&](uint32_t node) {
     if (kept == "jvm") return classes.in_jvm(node);
     if (kept == "kernel") return tree.name(node).ends_with("_[k]");
-    return is_application(classes.of(node));
+    return is_application(classes.class_at(node));
   });
 }
 

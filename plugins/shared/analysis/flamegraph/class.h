@@ -13,9 +13,9 @@ namespace atalaya::flamegraph {
 enum class Class : uint8_t {
   group,        // no code: the root, a host, a process
   application,  // code of the program
-  inlined,      // the same, inlined into its caller
-  runtime,      // of a JVM or another runtime: its compilers and collectors
-  interpreter,  // of a JVM
+  inlined,      // code of the program that is inlined into its caller
+  runtime,      // compilers and garbage collectors of a JVM or another runtime
+  interpreter,  // the interpreter of a JVM
   system,       // libraries
   kernel,
   unknown,  // placeholders of unknown frames
@@ -23,7 +23,7 @@ enum class Class : uint8_t {
 
 // Facts about a process, from all of its frames.
 struct ProcessTraits {
-  bool jvm = false;      // it is a JVM
+  bool jvm = false;      // the process is a JVM
   bool managed = false;  // a runtime generated code in it, so its native frames are not application code
 };
 
@@ -39,7 +39,7 @@ bool is_jvm_own(std::string_view frame);
 class Classes {
  public:
   Classes(const Tree &tree, uint32_t group_depth);
-  Class of(uint32_t node) const { return classes_[node]; }
+  Class class_at(uint32_t node) const { return classes_[node]; }
   bool in_jvm(uint32_t node) const { return traits_[process_[node]].jvm; }
 
  private:

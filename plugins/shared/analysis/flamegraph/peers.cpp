@@ -47,14 +47,14 @@ Peers::Peers(std::vector<graph::Flow> flows, const graph::Translations &translat
 const graph::Flow *Peers::find(const std::string &host, const std::string &pid, const std::string &remote, const std::string &port,
                                bool opened) const {
   const graph::Flow *best = nullptr;
-  double most = -1;
+  double maximum = -1;
   for (const graph::Link &link : links_) {
     const size_t own = opened ? link.client : link.server, other = opened ? link.server : link.client;
     if (own == graph::kUnknown || other == graph::kUnknown) continue;
     const graph::Flow &flow = flows_[own];
     const bool is_own = flow.host == host && flow.pid == pid && flow.opened == opened && flow.remote == remote && flow.port == port;
-    if (!is_own || link.forward + link.backward <= most) continue;
-    most = link.forward + link.backward;
+    if (!is_own || link.forward + link.backward <= maximum) continue;
+    maximum = link.forward + link.backward;
     best = &flows_[other];
   }
   return best;

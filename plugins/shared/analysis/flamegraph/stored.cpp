@@ -89,7 +89,7 @@ void add_stored(Tree &tree, Side side, store::Store &store, const Wanted &wanted
     if (value <= 0 || (wanted.only && !wanted.only(stack))) return;
     const auto [at, is_new] = known.try_emplace({stack.entity, stack.number});
     if (is_new) {
-      budget.hold(1);
+      budget.reserve(1);
       const auto [process, is_new_process] = processes.try_emplace(stack.entity);
       if (is_new_process) process->second = tree.add_stack(process_frames(stack.tags, wanted.by, wanted.owner_name));
       at->second = tree.add_stack(process->second, stack.folded);
@@ -105,12 +105,12 @@ void add_task(Tree &tree, const std::string &id, store::Store &store, const Want
   for (const char *tag : {"attempt", "task"}) {
     if (tree.size() > 1) return;
     Wanted of_task = wanted;
-    of_task.tags.push_back({tag, {query::exactly(id)}});
+    of_task.tags.push_back({tag, {query::exact_pattern(id)}});
     add_stored(tree, Side::shown, store, of_task, range, budget);
   }
 }
 
-By by_of(std::string_view name) {
+By parse_by(std::string_view name) {
   if (name == "host") return By::host;
   if (name == "name") return By::name;
   if (name == "owner") return By::owner;

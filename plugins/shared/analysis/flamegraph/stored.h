@@ -52,7 +52,7 @@ void add_task(Tree &tree, const std::string &id, store::Store &store, const Want
 std::string reason_for_no_stacks(store::Store &store, const Wanted &wanted, const store::Range &range, query::Budget &budget);
 
 // Parses the parameter `by`: "process", "name", "host", "reason" or "owner".
-By by_of(std::string_view name);
+By parse_by(std::string_view name);
 // Returns the group frames that precede those of the stack: "java-977", "java", "host;java-977", "disk;java", or "disk vda;java".
 std::string process_frames(const store::Tags &tags, By by, const OwnerName &owner_name = {});
 

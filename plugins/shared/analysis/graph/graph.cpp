@@ -89,7 +89,7 @@ const std::string &largest(const std::map<std::string, double> &amounts) {
 
 }  // namespace
 
-std::optional<By> by_of(std::string_view name) {
+std::optional<By> parse_by(std::string_view name) {
   if (name == "process") return By::process;
   if (name == "command") return By::command;
   if (name == "container") return By::container;

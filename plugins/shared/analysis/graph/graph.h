@@ -17,7 +17,7 @@
 namespace atalaya::graph {
 
 enum class By { process, command, container, host };
-std::optional<By> by_of(std::string_view name);
+std::optional<By> parse_by(std::string_view name);
 
 struct Resources {
   double cpu = 0;     // cores, average over the range

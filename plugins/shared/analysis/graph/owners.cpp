@@ -8,7 +8,7 @@ Owners::Owners(const std::vector<Flow> &flows) {
     if (flow.local != "*" && !flow.local.empty() && !is_loopback(flow.local)) places_[flow.local].insert(place_of(flow));
 }
 
-std::optional<Place> Owners::of(const std::string &address, const Flow &seen_by) const {
+std::optional<Place> Owners::find_place(const std::string &address, const Flow &seen_by) const {
   if (is_loopback(address)) return place_of(seen_by);
   const auto found = places_.find(address);
   if (found == places_.end()) return std::nullopt;

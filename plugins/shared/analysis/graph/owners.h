@@ -24,7 +24,7 @@ class Owners {
   explicit Owners(const std::vector<Flow> &flows);
   // Returns the place to which the address refers on the host of `seen_by`: a place of that host if one has the address, because
   // other hosts may have the same private address. Nothing if several places have it.
-  std::optional<Place> of(const std::string &address, const Flow &seen_by) const;
+  std::optional<Place> find_place(const std::string &address, const Flow &seen_by) const;
 
  private:
   std::map<std::string, std::set<Place>> places_;

@@ -193,7 +193,7 @@ class Pairing {
 
   // Whether the address may be of the place of the flow.
   bool is_here(const std::string &address, const Flow &flow) const {
-    return owners_.of(address, flow).value_or(place_of(flow)) == place_of(flow);
+    return owners_.find_place(address, flow).value_or(place_of(flow)) == place_of(flow);
   }
 
   // An unconnected datagram socket has no own address if it is bound to all of its host and network namespace, and no peer if its
@@ -211,7 +211,7 @@ class Pairing {
   std::optional<Key> places_key(const Flow &flow, bool with_ports, bool own_address) const {
     if (!is_udp(flow) || flow.port.empty() || (with_ports && flow.other_port.empty())) return std::nullopt;
     if (!flow.opened && (flow.local == "*") == own_address) return std::nullopt;
-    const auto peer = owners_.of(flow.remote, flow);
+    const auto peer = owners_.find_place(flow.remote, flow);
     if (!peer) return std::nullopt;
     const Place here = place_of(flow), &server = flow.opened ? *peer : here, &client = flow.opened ? here : *peer;
     const std::string address = own_address ? flow.server() : kAny;
@@ -226,7 +226,7 @@ class Pairing {
   // The server does not know its clients, or not their places.
   std::optional<Key> server_key(const Flow &flow, bool own_address) const {
     if (!is_udp(flow) || flow.port.empty()) return std::nullopt;
-    const auto peer = owners_.of(flow.remote, flow);
+    const auto peer = owners_.find_place(flow.remote, flow);
     if (!flow.opened) {
       if (peer || (flow.local == "*") == own_address) return std::nullopt;
       return Key{text_of(place_of(flow)), flow.local, flow.port, "", "", ""};
@@ -238,7 +238,7 @@ class Pairing {
   // No flow has the server's address as its own: the server names its clients. A server with other clients is none of these.
   std::optional<Key> client_key(const Flow &flow) const {
     if (!is_udp(flow) || flow.port.empty()) return std::nullopt;
-    const auto peer = owners_.of(flow.remote, flow);
+    const auto peer = owners_.find_place(flow.remote, flow);
     if (!flow.opened) {
       if (!peer || flow.local != "*" || !is_whole(flow)) return std::nullopt;
       return Key{text_of(*peer), flow.port, "", "", "", ""};
@@ -270,7 +270,7 @@ class Pairing {
       std::vector<size_t> theirs;
       for (const auto &server : known->second)
         for (const size_t end : servers[server])
-          if (owners_.of(flows_[end].remote, flows_[end]).value_or(place_of(flow)) == place_of(flow)) theirs.push_back(end);
+          if (owners_.find_place(flows_[end].remote, flows_[end]).value_or(place_of(flow)) == place_of(flow)) theirs.push_back(end);
       if (!theirs.empty()) clients[theirs].push_back(i);
     }
     for (const auto &[theirs, some] : clients) link({some, theirs});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How jobs ended, and the reasons if they or parts of them broke.
+// The outcomes of jobs, and the reasons for failures of jobs and of their parts.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 namespace atalaya::jobs {
 
 struct BrokenJob {
-  uint32_t job = 0;                  // its index among the jobs
+  uint32_t job = 0;                  // index of the job
   std::string_view outcome;          // "failed", "succeeded"; "" if unknown
   std::vector<std::string> reasons;  // may have several lines
 };
 
-// Jobs that did not succeed, and those with failed stages, executors or attempts. Attempts with the same error are one reason; a
-// job that succeeded needed none of those that were killed.
+// Returns the jobs that did not succeed, and those with failed stages, executors or attempts. Attempts with the same error are
+// one reason. Killed attempts of a job that succeeded are no failures.
 std::vector<BrokenJob> broken_jobs(const JobData &data);
 
 // "job", "stage", "executor", "attempt"

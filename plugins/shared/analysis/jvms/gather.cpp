@@ -103,7 +103,7 @@ class CpuSamples {
     std::unordered_map<int64_t, double> samples;  // by id of the stack
   };
   void hold() {
-    budget_.hold(1);
+    budget_.reserve(1);
     ++held_;
   }
 
@@ -223,7 +223,7 @@ void add_dump_callers(std::map<std::string, Caller> &callers, const std::string 
     budget.work(1);
     const auto [caller, is_new] = known.try_emplace(stack.number);
     if (is_new) {
-      budget.hold(1);
+      budget.reserve(1);
       if (const auto place = dump_place(stack.folded); place && place->function == function) caller->second = place->caller;
     }
     if (!caller->second) return;
@@ -271,13 +271,13 @@ std::optional<Exemplar> exemplar_of(const std::string &function, const store::Ra
   };
   std::unordered_map<int64_t, Sum> sums;
   double all = 0;
-  tags.push_back({"function", {query::exactly(function)}});
+  tags.push_back({"function", {query::exact_pattern(function)}});
   store.stacks(dumps_of("exemplar", tags, range), [&](const store::Stack &stack) {
     budget.work(1);
     const double ns = store::field_of(stack.fields, "profile.ns");
     const auto [sum, is_new] = sums.try_emplace(stack.number);
     if (is_new) {
-      budget.hold(1);
+      budget.reserve(1);
       sum->second.folded = stack.folded;
     }
     sum->second.jvms[{tag_of(stack.tags, "host"), tag_of(stack.tags, "pid"), tag_of(stack.tags, "process")}] += ns;
@@ -286,21 +286,23 @@ std::optional<Exemplar> exemplar_of(const std::string &function, const store::Ra
   });
   budget.release(sums.size());
   if (sums.empty()) return std::nullopt;
-  const Sum &most = std::max_element(sums.begin(), sums.end(), [](const auto &a, const auto &b) {
-                      return std::tuple(a.second.all, b.second.folded) < std::tuple(b.second.all, a.second.folded);
-                    })->second;
+  const Sum &maximum = std::max_element(sums.begin(), sums.end(), [](const auto &a, const auto &b) {
+                         return std::tuple(a.second.all, b.second.folded) < std::tuple(b.second.all, a.second.folded);
+                       })->second;
   Exemplar exemplar;
   std::tie(exemplar.host, exemplar.pid, exemplar.process) =
-      std::max_element(most.jvms.begin(), most.jvms.end(), [](const auto &a, const auto &b) { return a.second < b.second; })->first;
-  for (const std::string_view frame : frames_of(most.folded)) exemplar.lines.push_back(trace_line(frame));
-  exemplar.share = all > 0 ? most.all / all : 1;
+      std::max_element(maximum.jvms.begin(), maximum.jvms.end(), [](const auto &a, const auto &b) {
+        return a.second < b.second;
+      })->first;
+  for (const std::string_view frame : frames_of(maximum.folded)) exemplar.lines.push_back(trace_line(frame));
+  exemplar.share = all > 0 ? maximum.all / all : 1;
   return exemplar;
 }
 
 std::vector<JvmShare> jvms_with(const std::string &function, const Overview &overview, store::Store &store,
                                 std::vector<store::TagFilter> tags, query::Budget &budget) {
   std::vector<JvmShare> all;
-  tags.push_back({"function", {query::exactly(function)}});
+  tags.push_back({"function", {query::exact_pattern(function)}});
   for (const Usage &usage : usage_of("jvm.function.self", kByJvm, store, tags, overview.range, budget))
     all.push_back({tag_of(usage.tags, "host"), tag_of(usage.tags, "pid"), tag_of(usage.tags, "process"),
                    usage.amount / overview.covered_seconds});

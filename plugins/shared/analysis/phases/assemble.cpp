@@ -61,11 +61,11 @@ std::vector<uint32_t> StackReader::symbols_of(std::string_view folded) {
     const size_t end = std::min(folded.find(';', begin), folded.size());
     const std::string_view frame = folded.substr(begin, end - begin);
     for (const Group &group : groups_)
-      if (group.functions.matches(frame)) return {symbols_.of("[" + group.name + "]")};
-    if (key_ == Key::function && !frame.empty()) symbols.push_back(symbols_.of(frame));
+      if (group.functions.matches(frame)) return {symbols_.number_of("[" + group.name + "]")};
+    if (key_ == Key::function && !frame.empty()) symbols.push_back(symbols_.number_of(frame));
     begin = end + 1;
   }
-  if (key_ == Key::stack) return {symbols_.of(folded)};
+  if (key_ == Key::stack) return {symbols_.number_of(folded)};
   std::sort(symbols.begin(), symbols.end());
   symbols.erase(std::unique(symbols.begin(), symbols.end()), symbols.end());
   return symbols;
@@ -101,16 +101,16 @@ void Assembled::join(const Assembled &before) {
   has_metrics = has_metrics || before.has_metrics;
 }
 
-bool Undumped::keep(int64_t time_ns, Assembled &window) {
+bool WindowsWithoutDump::add_window(int64_t time_ns, Assembled &window) {
   const int64_t begin_ns = time_ns - window.duration_ns;
-  const bool follows =
-      kept_ && std::abs(begin_ns - end_ns_) <= window.duration_ns / 2 && kept_->duration_ns <= kMaxWindows * window.duration_ns;
+  const bool follows = pending_window_ && std::abs(begin_ns - end_ns_) <= window.duration_ns / 2 &&
+                       pending_window_->duration_ns <= kMaxWindows * window.duration_ns;
   is_jvm_ = is_jvm_ || window.gc_percent;
   const bool is_absent = is_jvm_ && !window.gc_percent && !window.has_stacks;  // the source jvm has not delivered its values yet
-  if (follows) window.join(*kept_);
-  kept_.reset();
+  if (follows) window.join(*pending_window_);
+  pending_window_.reset();
   if (!is_absent && !window.is_without_dump()) return false;
-  kept_ = window;
+  pending_window_ = window;
   end_ns_ = time_ns;
   return true;
 }

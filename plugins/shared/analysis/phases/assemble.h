@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From samples of a process to those of its trace: stacks become symbols, metrics become resources. Pure.
+// Converts samples of a process to samples of its trace: stacks become symbols, metrics become resources. Pure.
 #pragma once
 
 #include <cstddef>
@@ -16,18 +16,19 @@
 
 namespace atalaya::phases {
 
-// Functions with a meaning of their own: a thread below one of them is in this group, whatever else is in its stack.
+// Functions that have their own group: a thread whose stack contains one of them is in this group, whatever the rest of the
+// stack is.
 struct Group {
-  std::string name;  // the phase's
+  std::string name;  // name of the phase
   io::Matcher functions;
 };
 inline constexpr std::string_view kShufflePattern = "~[Ss]huffle";
 
-// Translates folded stacks, with a bounded memory of those that it has seen.
+// Converts folded stacks to symbols, with a bounded cache.
 class StackReader {
  public:
   StackReader(Symbols &symbols, Key key, const std::vector<Group> &groups);
-  // Adds this number of threads to the symbols of the stack. False: they wait, which is not counted.
+  // Adds this number of threads to the symbols of the stack. False: the threads wait and are not counted.
   bool add(std::string_view folded, double threads, std::vector<Part> &parts);
 
  private:
@@ -45,43 +46,45 @@ class StackReader {
   size_t bytes_ = 0;
 };
 
-// The innermost function of a thread that waits for work, and not for a disk: pools would hide the threads that work.
+// Whether a thread with this innermost function waits for work, not for a disk. Such threads are ignored, because pools would
+// hide the threads that work.
 bool is_waiting(std::string_view frame);
 
 // The measured values of a process in one window.
 struct Assembled {
   int64_t duration_ns = 0;
   std::vector<Part> parts;
-  double samples = 0;                // of stacks that do not wait
+  double samples = 0;                // number of samples of stacks that do not wait
   std::optional<double> dumps;       // thread dumps in the window
-  std::optional<double> gc_percent;  // of the window in collections
-  std::optional<double> threads;     // of the process
+  std::optional<double> gc_percent;  // per cent of the window in garbage collections
+  std::optional<double> threads;     // number of threads of the process
   bool has_metrics = false, has_stacks = false;
   ResourceValues resources;
 
-  // Adds a metric that is a resource of processes, or one of those above. False: it is neither.
+  // Adds a metric that is a resource of processes, or one of the values above. False for other metrics.
   bool take(std::string_view metric, double value, int64_t window_ns);
-  // The source jvm took no thread dump, because of its budget or interval: nobody knows what the threads did. A JVM that mostly
-  // collects answers late, and needs no dump.
+  // Whether the source jvm took no thread dump, because of its budget or interval: the state of the threads is unknown. A JVM
+  // that mostly collects answers late and needs no dump.
   bool is_without_dump() const;
-  // Becomes one window with the one before it, which was without a dump.
+  // Merges the window before this one, which had no dump, into this one.
   void join(const Assembled &before);
 };
 
-// Windows without a dump are a part of the next one; of more than five in a row nothing is known.
-class Undumped {
+// Merges windows without a dump into the next window with one. If more than five follow each other, their data is unknown.
+class WindowsWithoutDump {
  public:
-  // True: the window, which ended at this time, is pending because it has no dump. Else the pending windows were joined to it.
-  bool keep(int64_t time_ns, Assembled &window);
+  // True if the window, which ended at this time, is pending because it has no dump. Otherwise the pending windows were merged
+  // into it.
+  bool add_window(int64_t time_ns, Assembled &window);
 
  private:
   static constexpr int64_t kMaxWindows = 5;
-  std::optional<Assembled> kept_;
+  std::optional<Assembled> pending_window_;
   int64_t end_ns_ = 0;
   bool is_jvm_ = false;
 };
 
-// A sample for the recognition: collections are a phase of their own, and so is a process without running threads.
+// A sample for the recognition. Garbage collection is a separate phase, and so is a process without running threads.
 struct Ready {
   std::vector<Part> parts;
   double threads = 0;

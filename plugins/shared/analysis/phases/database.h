@@ -27,18 +27,21 @@ struct KnownPhase {
   Key key = Key::function;
   MinedPhase phase;
   int64_t learned_ns = 0;
-  // Known from occurrences, in exports only.
+  // durations of its occurrences; only in exports
   Moments seconds;
   Usage usage;
-  std::map<std::pair<std::string, std::string>, uint64_t> before;  // the two phases before it, the nearer one last; how often
+  // number of occurrences by the two phases before it, the nearer one last
+  std::map<std::pair<std::string, std::string>, uint64_t> before;
 };
 
-// A name for people from the function that distinguishes the phase from the others, and four digits of its functions' hash.
+// Returns a readable id: the function that distinguishes the phase from the others, and four digits of the hash of its
+// functions.
 std::string id_of(const Profile &profile, const std::vector<const Profile *> &others, const Symbols &symbols);
 
-// Functions that are too rare for a comparison are left out; at most 256 of them, with 64 KiB of names.
+// Formats the definition as JSON. Omits functions that are too rare for a comparison; maximum 256 functions with 64 KiB of
+// names.
 std::string definition_json(const KnownPhase &known, const Symbols &symbols);
-// Checks everything: definitions come from other hosts, too.
+// Parses a definition. Checks all values, because definitions also come from other hosts.
 core::Result<KnownPhase> read_definition(std::string_view json, Symbols &symbols);
 core::Result<std::vector<KnownPhase>> read_export(std::string_view json, Symbols &symbols);
 
@@ -46,17 +49,17 @@ class PhaseDatabase {
  public:
   explicit PhaseDatabase(const Likeness &likeness = {}) : likeness_(likeness), symbols_(size_t{1} << 20, size_t{256} << 20) {}
 
-  // A phase that matches a known one of its application is merged with it, which keeps its id.
+  // Adds a phase. If it matches a known one of its application, both are merged and the known id remains.
   void add(const KnownPhase &phase);
   core::Status add_definition(std::string_view json);
-  // A whole export: {"format":"atalaya-phases","version":1,"phases":[...]}.
+  // Imports a complete export: {"format":"atalaya-phases","version":1,"phases":[...]}.
   core::Status import(std::string_view json);
   std::string exported() const;
 
   const std::vector<KnownPhase> &phases() const { return phases_; }
   std::vector<KnownPhase> &phases() { return phases_; }
   const KnownPhase *find(std::string_view application, std::string_view id) const;
-  // The id that a phase was merged into; else its own.
+  // Returns the id of the phase into which this one was merged; else its own id.
   std::string canonical(const std::string &application, const std::string &id) const;
   Symbols &symbols() { return symbols_; }
   const Symbols &symbols() const { return symbols_; }
@@ -66,7 +69,8 @@ class PhaseDatabase {
   Likeness likeness_;
   Symbols symbols_;
   std::vector<KnownPhase> phases_;
-  std::map<std::pair<std::string, std::string>, std::string> aliases_;  // by application and id
+  // id of the phase into which one was merged, by application and id
+  std::map<std::pair<std::string, std::string>, std::string> aliases_;
 };
 
 }  // namespace atalaya::phases

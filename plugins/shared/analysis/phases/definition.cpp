@@ -45,16 +45,16 @@ struct Malformed {
   std::string text;
 };
 
-std::string text_at(const element &from, const char *key, size_t most = 256) {
+std::string text_at(const element &from, const char *key, size_t maximum = 256) {
   std::string_view text;
-  if (from[key].get(text) != simdjson::SUCCESS || text.empty() || text.size() > most)
-    throw Malformed{std::string("\"") + key + "\" is no text of 1 to " + std::to_string(most) + " bytes"};
+  if (from[key].get(text) != simdjson::SUCCESS || text.empty() || text.size() > maximum)
+    throw Malformed{std::string("\"") + key + "\" is no text of 1 to " + std::to_string(maximum) + " bytes"};
   return std::string(text);
 }
 
-double number_of(const element &value, const char *what, double least = 0) {
+double number_of(const element &value, const char *what, double minimum = 0) {
   double number = 0;
-  if (value.get(number) != simdjson::SUCCESS || !std::isfinite(number) || number < least || number > kMaxNumber)
+  if (value.get(number) != simdjson::SUCCESS || !std::isfinite(number) || number < minimum || number > kMaxNumber)
     throw Malformed{std::string("\"") + what + "\" has no valid number"};
   return number;
 }
@@ -84,7 +84,7 @@ std::vector<Part> parts_at(const element &from, Symbols &symbols) {
         text.size() > kMaxText || parts.size() >= kMaxParts)
       throw Malformed{"\"functions\" is no list of [name, threads]"};
     const double threads = number_of(pair.at(1), "functions");
-    if (threads > 0) parts.push_back({symbols.of(text), threads});
+    if (threads > 0) parts.push_back({symbols.number_of(text), threads});
   }
   if (parts.empty()) throw Malformed{"\"functions\" is empty"};
   return parts;
@@ -123,7 +123,7 @@ KnownPhase phase_of(const element &from, Symbols &symbols) {
   known.learned_ns = static_cast<int64_t>(learned_ms) * 1'000'000;
   known.phase.profile = Profile(parts_at(from, symbols), instants_at(from, "threads"));
   known.seconds = instants_at(from, "seconds");
-  for (size_t r = 0; r < kResources; ++r) known.usage.of[r] = instants_at(from, std::string(kResourceNames[r]).c_str());
+  for (size_t r = 0; r < kResources; ++r) known.usage.by_resource[r] = instants_at(from, std::string(kResourceNames[r]).c_str());
   known.before = before_at(from);
   return known;
 }
@@ -149,7 +149,7 @@ std::string definition_json(const KnownPhase &known, const Symbols &symbols) {
   json.key("key").text(text_of(known.key)).key("epoch").count(known.phase.epoch).key("learned").milliseconds(known.learned_ns);
   write_instants(json, "threads", known.phase.profile.threads());
   write_instants(json, "seconds", known.seconds);
-  for (size_t r = 0; r < kResources; ++r) write_instants(json, kResourceNames[r], known.usage.of[r]);
+  for (size_t r = 0; r < kResources; ++r) write_instants(json, kResourceNames[r], known.usage.by_resource[r]);
   if (!known.before.empty()) {
     json.key("before").list();
     for (const auto &[ids, count] : known.before) json.list().text(ids.first).text(ids.second).count(count).end_list();

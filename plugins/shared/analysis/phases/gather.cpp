@@ -56,9 +56,9 @@ class MetricReader final : public store::PointVisitor {
 
 std::vector<ProcessTrace> traces_of(const Process &process, const std::string &profile, const std::map<int64_t, Assembled> &windows,
                                     Symbols &symbols) {
-  const uint32_t gc = symbols.of(kGcSymbol), idle = symbols.of(kIdleSymbol);
+  const uint32_t gc = symbols.number_of(kGcSymbol), idle = symbols.number_of(kIdleSymbol);
   std::vector<ProcessTrace> traces;
-  Undumped undumped;
+  WindowsWithoutDump undumped;
   bool has_gap = false;
   for (int64_t end_ns = 0; const auto &[time_ns, stored] : windows) {
     Assembled window = stored;
@@ -67,7 +67,7 @@ std::vector<ProcessTrace> traces_of(const Process &process, const std::string &p
     has_gap = has_gap || pause_ns > window.duration_ns / 2;
     if (traces.empty() || pause_ns > kRunPause)
       traces.push_back({std::get<0>(process), std::get<1>(process), std::get<2>(process), {}, {}, {}, {}});
-    if (profile == "wall" && undumped.keep(time_ns, window)) continue;
+    if (profile == "wall" && undumped.add_window(time_ns, window)) continue;
     ProcessTrace &found = traces.back();
     if (has_gap && found.trace.size() > 0) found.gaps.push_back(found.trace.size());
     has_gap = false;
@@ -90,14 +90,14 @@ void trim(std::map<int64_t, Assembled> &windows) {
 // Joins occurrences of a phase with a short pause between them in which no phase was recognised.
 void add_step(ProgramRun &run, Step step) {
   constexpr double kShort = 0.2;
-  if (!run.steps.empty() && run.steps.back().phase == step.phase && !run.steps.back().of.is_open) {
-    Occurrence &last = run.steps.back().of;
-    const double pause = static_cast<double>(step.of.start_ns - last.end_ns) / 1e9;
-    if (pause <= kShort * (last.seconds() + step.of.seconds())) {
-      last.end_ns = step.of.end_ns;
-      last.is_open = step.of.is_open;
-      last.threads.add(step.of.threads);
-      last.usage.add(step.of.usage);
+  if (!run.steps.empty() && run.steps.back().phase == step.phase && !run.steps.back().occurrence.is_open) {
+    Occurrence &last = run.steps.back().occurrence;
+    const double pause = static_cast<double>(step.occurrence.start_ns - last.end_ns) / 1e9;
+    if (pause <= kShort * (last.seconds() + step.occurrence.seconds())) {
+      last.end_ns = step.occurrence.end_ns;
+      last.is_open = step.occurrence.is_open;
+      last.threads.add(step.occurrence.threads);
+      last.usage.add(step.occurrence.usage);
       return;
     }
   }
@@ -116,7 +116,7 @@ std::vector<ProcessTrace> read_traces(store::Store &store, const Wanted &wanted,
   store.stacks(selection, [&](const store::Stack &stack) {
     budget.work(1);
     Assembled &window = processes[process_of(stack.tags)].windows[tag_of(stack.tags, "profile")][stack.time_ns];
-    if (window.duration_ns == 0) budget.hold(1);
+    if (window.duration_ns == 0) budget.reserve(1);
     window.duration_ns = std::max(window.duration_ns, stack.duration_ns);
     window.has_stacks = true;
     const double samples = samples_of(stack);
@@ -137,9 +137,9 @@ std::vector<ProcessTrace> read_traces(store::Store &store, const Wanted &wanted,
 }
 
 Wanted of_process(Wanted wanted, const ProgramRun &run) {
-  wanted.tags.push_back({"process", {query::exactly(run.process)}});
-  wanted.tags.push_back({"pid", {query::exactly(run.pid)}});
-  if (!run.host.empty()) wanted.tags.push_back({"host", {query::exactly(run.host)}});
+  wanted.tags.push_back({"process", {query::exact_pattern(run.process)}});
+  wanted.tags.push_back({"pid", {query::exact_pattern(run.pid)}});
+  if (!run.host.empty()) wanted.tags.push_back({"host", {query::exact_pattern(run.host)}});
   return wanted;
 }
 
@@ -149,17 +149,17 @@ std::vector<ProgramRun> read_runs(store::Store &store, const Wanted &wanted, con
     budget.work(1);
     auto found = occurrence_of(span);
     if (!found || span.start_ns >= wanted.range.to_ns) return;
-    budget.hold(1);
+    budget.reserve(1);
     auto &own = runs[{found->host, found->process, found->pid}];
-    const bool is_new = own.empty() || found->of.start_ns - own.back().steps.back().of.end_ns > kRunPause;
+    const bool is_new = own.empty() || found->occurrence.start_ns - own.back().steps.back().occurrence.end_ns > kRunPause;
     if (is_new) own.push_back({found->host, found->process, found->pid, {}});
-    add_step(own.back(), {database.canonical(found->process, found->phase), found->of, {}});
+    add_step(own.back(), {database.canonical(found->process, found->phase), found->occurrence, {}});
   });
   std::vector<ProgramRun> all;
   for (auto &[process, own] : runs)
     for (ProgramRun &run : own) all.push_back(std::move(run));
   std::stable_sort(all.begin(), all.end(), [](const ProgramRun &a, const ProgramRun &b) {
-    return a.steps.front().of.start_ns < b.steps.front().of.start_ns;
+    return a.steps.front().occurrence.start_ns < b.steps.front().occurrence.start_ns;
   });
   return all;
 }
@@ -169,12 +169,12 @@ void read_functions(store::Store &store, const ProgramRun &run, Step &step, quer
   const std::vector<Group> groups;
   StackReader reader(symbols, Key::function, groups);
   std::vector<Part> parts;
-  const Wanted of = of_process({{{"profile", {"wall", "cpu"}}}, {step.of.start_ns, step.of.end_ns}, ""}, run);
+  const Wanted of = of_process({{{"profile", {"wall", "cpu"}}}, {step.occurrence.start_ns, step.occurrence.end_ns}, ""}, run);
   store.stacks({{}, of.tags, of.range}, [&](const store::Stack &stack) {
     budget.work(1);
     reader.add(stack.folded, samples_of(stack), parts);
   });
-  const double samples = std::max(step.of.threads.count, 1.0);
+  const double samples = std::max(step.occurrence.threads.count, 1.0);
   for (const Part &part : parts) step.functions[symbols.text(part.symbol)] += part.threads / samples;
 }
 

@@ -19,7 +19,7 @@ namespace atalaya::phases {
 struct Wanted {
   std::vector<store::TagFilter> tags;
   store::Range range;
-  std::string profile;  // "wall" or "cpu"; "": wall where there is some, else cpu
+  std::string profile;  // "wall" or "cpu"; "": wall if the store has it, else cpu
 };
 
 // The trace of one run of a process, with its resources, for every window that has samples.
@@ -28,21 +28,21 @@ struct ProcessTrace {
   Trace trace;
   std::vector<int64_t> durations_ns;
   std::vector<ResourceValues> resources;
-  std::vector<size_t> gaps;  // samples before which windows are missing
+  std::vector<size_t> gaps;  // indices of samples before which windows are missing
 };
 
-// All processes with stacks that are wanted, by host, name, pid and time. A longer pause than kRunPause begins another run of a
-// pid. Symbols of all are common. Throws query::TooMuch, store::Error.
+// Reads the traces of all selected processes, sorted by host, name, pid and time. A pause longer than kRunPause starts another
+// run of a pid. All traces share one table of symbols. Throws query::TooMuch, store::Error.
 std::vector<ProcessTrace> read_traces(store::Store &store, const Wanted &wanted, Key key, const std::vector<Group> &groups,
                                       Symbols &symbols, query::Budget &budget);
 
-// The process of this run only.
+// Restricts the selection to the process of this run.
 Wanted of_process(Wanted wanted, const ProgramRun &run);
 
-// The occurrences of phases as runs, in order of their start. A longer pause than kRunPause begins another run of a pid.
+// Reads the occurrences of phases as runs, in order of their start. A pause longer than kRunPause starts another run of a pid.
 std::vector<ProgramRun> read_runs(store::Store &store, const Wanted &wanted, const PhaseDatabase &database, query::Budget &budget);
 
-// The threads per sample in each function of a step. Nothing is added where the store has no stacks of it.
+// Reads the threads per sample in each function of a step. Adds nothing if the store has no stacks of it.
 void read_functions(store::Store &store, const ProgramRun &run, Step &step, query::Budget &budget);
 
 }  // namespace atalaya::phases

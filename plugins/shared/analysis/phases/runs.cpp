@@ -23,12 +23,12 @@ void add_instants(Features &features, const std::string &name, const Moments &mo
 
 void add_step(Features &features, const std::string &place, const Step &step) {
   for (size_t t = 0; t < kTargets; ++t) {
-    const double value = target_of(step.of, static_cast<Target>(t));
+    const double value = target_of(step.occurrence, static_cast<Target>(t));
     if (std::isfinite(value)) features[place + std::string(kTargetNames[t])] = value;
   }
-  add_instants(features, place + "threads", step.of.threads);
+  add_instants(features, place + "threads", step.occurrence.threads);
   for (size_t r = 0; r < kResources; ++r)
-    add_instants(features, place + "rate." + std::string(kResourceNames[r]), step.of.usage.of[r]);
+    add_instants(features, place + "rate." + std::string(kResourceNames[r]), step.occurrence.usage.by_resource[r]);
   for (const auto &[function, threads] : step.functions) features[place + "threads:" + function] = threads;
 }
 
@@ -36,7 +36,7 @@ void add_step(Features &features, const std::string &place, const Step &step) {
 std::optional<ProgramRun> with_phase(std::vector<ProgramRun> runs, const Occurrence &of) {
   for (ProgramRun &run : runs)
     for (run.first = 0; run.first < run.steps.size(); ++run.first)
-      if (const Occurrence &one = run.steps[run.first].of; one.end_ns >= of.end_ns && (one.is_open || !of.is_open))
+      if (const Occurrence &one = run.steps[run.first].occurrence; one.end_ns >= of.end_ns && (one.is_open || !of.is_open))
         return std::move(run);
   return std::nullopt;
 }
@@ -63,7 +63,7 @@ std::string short_id(const std::string &phase) {
 
 double target_of(const Occurrence &occurrence, Target target) {
   if (target == Target::seconds) return occurrence.seconds();
-  const Moments &moments = occurrence.usage.of[static_cast<size_t>(target) - 1];
+  const Moments &moments = occurrence.usage.by_resource[static_cast<size_t>(target) - 1];
   if (moments.count <= 0) return std::numeric_limits<double>::quiet_NaN();
   if (target == Target::memory) return moments.mean;
   return moments.mean * occurrence.seconds() / (target == Target::cpu ? 100 : 1);
@@ -75,8 +75,8 @@ std::set<std::string> input_dependent(const std::vector<ProgramRun> &runs) {
   for (const ProgramRun &run : runs) {
     std::map<std::string, std::pair<double, double>> sums;
     for (const Step &step : run.steps) {
-      sums[step.phase].first += step.of.seconds();
-      if (const double cpu = target_of(step.of, Target::cpu); std::isfinite(cpu)) sums[step.phase].second += cpu;
+      sums[step.phase].first += step.occurrence.seconds();
+      if (const double cpu = target_of(step.occurrence, Target::cpu); std::isfinite(cpu)) sums[step.phase].second += cpu;
     }
     for (const auto &[phase, sum] : sums) moments[phase].first.add(sum.first), moments[phase].second.add(sum.second);
   }
@@ -122,13 +122,13 @@ bool has_inputs(const ProgramRun &run, size_t position, const std::set<std::stri
                      [&](const Step &step) { return step.phase != run.steps[oldest].phase; });
 }
 
-std::optional<ProgramRun> with_begin(ProgramRun run, int64_t from_ns, const RunsSince &since,
+std::optional<ProgramRun> with_start(ProgramRun run, int64_t from_ns, const RunsSince &since,
                                      const std::function<bool(const ProgramRun &)> &is_enough) {
   constexpr int64_t kLonger = 16;
-  const Occurrence of = run.steps[run.first].of;
-  while (from_ns >= 0 && run.steps.front().of.start_ns - kRunPause <= from_ns && !is_enough(run)) {
+  const Occurrence of = run.steps[run.first].occurrence;
+  while (from_ns >= 0 && run.steps.front().occurrence.start_ns - kRunPause <= from_ns && !is_enough(run)) {
     const int64_t length_ns = std::min(of.end_ns - from_ns, of.end_ns / kLonger);
-    from_ns = std::min(run.steps.front().of.start_ns - kRunPause - 1, of.end_ns - kLonger * length_ns);
+    from_ns = std::min(run.steps.front().occurrence.start_ns - kRunPause - 1, of.end_ns - kLonger * length_ns);
     auto longer = with_phase(since(from_ns), of);
     if (!longer) return std::nullopt;
     run = std::move(*longer);

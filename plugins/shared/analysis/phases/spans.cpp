@@ -54,7 +54,8 @@ class Fields {
 NumberFields fields_of(const Occurrence &occurrence) {
   NumberFields fields;
   add_instants(fields, "phase.threads", occurrence.threads);
-  for (size_t r = 0; r < kResources; ++r) add_instants(fields, "phase." + std::string(kResourceNames[r]), occurrence.usage.of[r]);
+  for (size_t r = 0; r < kResources; ++r)
+    add_instants(fields, "phase." + std::string(kResourceNames[r]), occurrence.usage.by_resource[r]);
   return fields;
 }
 
@@ -65,12 +66,12 @@ std::optional<StoredOccurrence> occurrence_of(const store::Span &span) {
   const Fields fields(span);
   const auto samples = fields.at("phase.samples");
   if (!samples || found.process.empty() || found.pid.empty() || found.phase.empty()) return std::nullopt;
-  found.of.start_ns = span.start_ns;
-  found.of.is_open = span.duration_ns < 0;
-  found.of.end_ns = core::end_of(span.start_ns, span.duration_ns);
-  found.of.threads = fields.moments("phase.threads", *samples);
+  found.occurrence.start_ns = span.start_ns;
+  found.occurrence.is_open = span.duration_ns < 0;
+  found.occurrence.end_ns = core::end_of(span.start_ns, span.duration_ns);
+  found.occurrence.threads = fields.moments("phase.threads", *samples);
   for (size_t r = 0; r < kResources; ++r)
-    found.of.usage.of[r] = fields.moments("phase." + std::string(kResourceNames[r]), *samples);
+    found.occurrence.usage.by_resource[r] = fields.moments("phase." + std::string(kResourceNames[r]), *samples);
   return found;
 }
 

@@ -23,18 +23,18 @@ inline constexpr std::string_view kDefinitionTag = "definition", kApplicationTag
 using NumberFields = std::vector<std::pair<std::string, double>>;
 NumberFields fields_of(const Occurrence &occurrence);
 
-// One run of a process.
+// An occurrence of a phase in a stored span, and the process that ran it.
 struct StoredOccurrence {
   std::string host, process, pid, phase;
-  Occurrence of;
+  Occurrence occurrence;
 };
-// Nothing: the span is no occurrence of a phase of a process.
+// Nothing if the span is no occurrence of a phase of a process.
 std::optional<StoredOccurrence> occurrence_of(const store::Span &span);
 
 // Reads all definitions. Damaged ones are counted, not fatal.
 struct ReadDefinitions {
   size_t read = 0, refused = 0;
-  std::string refusal;  // of the first one
+  std::string refusal;  // reason of the first damaged definition
 };
 ReadDefinitions read_definitions(store::Store &store, PhaseDatabase &database, std::string_view application = {});
 

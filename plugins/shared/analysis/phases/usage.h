@@ -20,21 +20,21 @@ inline constexpr std::array<std::string_view, kResources> kResourceUnits = {"%",
 inline constexpr std::array<std::string_view, kResources> kResourceTexts = {"CPU",         "memory",           "disk reads",
                                                                             "disk writes", "received traffic", "sent traffic"};
 
-// One value each; unknown is not a number.
+// One value per resource; NaN: unknown.
 struct ResourceValues {
   std::array<double, kResources> values;
-  double windows = 1;  // that they are the mean of
+  double windows = 1;  // number of windows of which the values are the mean
   ResourceValues() { values.fill(std::numeric_limits<double>::quiet_NaN()); }
 };
 
 struct Usage {
-  std::array<Moments, kResources> of;
+  std::array<Moments, kResources> by_resource;
   void add(const ResourceValues &sample) {
     for (size_t r = 0; r < kResources; ++r)
-      if (std::isfinite(sample.values[r])) of[r].add(Moments{sample.windows, sample.values[r], 0, 0});
+      if (std::isfinite(sample.values[r])) by_resource[r].add(Moments{sample.windows, sample.values[r], 0, 0});
   }
   void add(const Usage &other) {
-    for (size_t r = 0; r < kResources; ++r) of[r].add(other.of[r]);
+    for (size_t r = 0; r < kResources; ++r) by_resource[r].add(other.by_resource[r]);
   }
 };
 

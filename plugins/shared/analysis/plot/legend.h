@@ -13,9 +13,9 @@ namespace atalaya::plot {
 class Legend {
  public:
   struct Entry {
-    size_t line = 0;  // of the plot
+    size_t line = 0;  // index of the line in the plot
     std::string unit;
-    size_t colour_index = 0;  // its colour
+    size_t colour_index = 0;  // index of its colour
   };
   // References come first. Units are shown if there are several.
   Legend(const Plot &plot, std::vector<Entry> entries);
@@ -28,7 +28,7 @@ class Legend {
 
   const Plot &plot_;
   std::vector<Entry> entries_;
-  std::vector<std::string> labels_;  // of the first entries, as many as are shown
+  std::vector<std::string> labels_;  // labels of the first entries, which are shown
   int column_ = 1;
   size_t columns_ = 1;
 };

@@ -19,7 +19,7 @@ std::string unit_of(const query::Answer &answer);
 void add_lines(Plot &plot, std::vector<query::Answer> answers, const command_line::Question &question);
 // Adds a line per metric with the sum of the answers that have no line of their own, so that a stack shows the total.
 void add_others(Plot &plot, std::vector<query::Answer> rest, query::Budget &budget);
-// Adds the experiments within the chart's range; with a name, the workloads of that experiment.
+// Adds the experiments within the chart's range. With a `name`, adds the workloads of that experiment instead.
 void add_bands(Plot &plot, const std::vector<experiments::Experiment> &experiments, const std::string &name, int64_t now_ns);
 
 }  // namespace atalaya::plot

@@ -28,7 +28,7 @@ struct Band {
 struct Plot {
   std::string title, subtitle;
   int64_t from_ns = 0, to_ns = 0;
-  int width = 1000, height = 400;  // of each panel's chart, without the legend
+  int width = 1000, height = 400;  // size of each panel's chart, without the legend
   std::vector<Line> lines;
   std::vector<Band> bands;
   bool stacked = false;  // draws the lines as stacked areas

@@ -20,8 +20,8 @@ class PerfMapRefresh {
  public:
   struct Options {
     int64_t every_ns = 60'000'000'000;
-    int64_t timeout_ns = 2'000'000'000;  // for one JVM
-    int64_t budget_ns = 4'000'000'000;   // for all of a window
+    int64_t timeout_ns = 2'000'000'000;  // timeout for one JVM
+    int64_t budget_ns = 4'000'000'000;   // maximum time for all JVMs in a window
   };
   using Report = std::function<void(std::string_view)>;
 

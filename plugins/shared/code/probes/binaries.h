@@ -45,14 +45,14 @@ class Binaries {
   };
   struct Watched {
     Region region;
-    FileVersion version;                 // at the last update
-    std::optional<Points> points;        // in this file
-    std::unique_ptr<Attachment> now;     // to this file
-    std::unique_ptr<Attachment> before;  // to the replaced file, which processes may still run
+    FileVersion version;                 // version of the file at the last update
+    std::optional<Points> points;        // offsets of the region in this version of the file
+    std::unique_ptr<Attachment> now;     // probes in the file that has the name
+    std::unique_ptr<Attachment> before;  // probes in the replaced file, which processes may still run
     std::string problem;
-    int64_t pause_ns = 0, retry_ns = 0;  // between two attempts; time of the next attempt
+    int64_t pause_ns = 0, retry_ns = 0;  // pause between two attempts; time of the next attempt
     bool is_current = false;             // `now` is attached to the file that has the name
-    bool refused = false;                // by the kernel
+    bool refused = false;                // the kernel refuses the region
   };
   static std::string prefix(const Watched &watched);
   static FileVersion version_of(const struct stat &info);

@@ -33,7 +33,7 @@ void ElfSymbols::add(const ElfImage &debug) {
 
 // False: the file has no such table.
 bool ElfSymbols::collect(const ElfImage &image, uint32_t type) {
-  return each_function(image, type, [this](const Function &function) {
+  return for_each_function(image, type, [this](const Function &function) {
     if (symbols_.size() >= kMaxSymbols || names_.size() >= kMaxNames) return false;
     symbols_.push_back(
         {function.address, function.size, static_cast<uint32_t>(names_.size()), static_cast<uint32_t>(function.name.size())});

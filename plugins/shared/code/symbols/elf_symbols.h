@@ -39,7 +39,7 @@ class ElfSymbols {
   const Symbol *symbol_at(uint64_t address) const;
 
   Segments segments_;
-  std::vector<Symbol> symbols_;  // by address
+  std::vector<Symbol> symbols_;  // sorted by address
   std::string names_;
   bool stripped_ = false;
   std::unordered_map<uint64_t, std::string> known_;  // demangled names by address of the symbol

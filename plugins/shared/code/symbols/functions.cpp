@@ -94,7 +94,7 @@ class Search {
 
  private:
   bool look_in_table(const ElfImage &image, uint32_t table) {
-    return each_function(image, table, [this](const Function &function) {
+    return for_each_function(image, table, [this](const Function &function) {
       look_at(function);
       return true;
     });
@@ -171,7 +171,7 @@ std::string decompress_debug_data(std::string_view packed) {
   return out;
 }
 
-bool each_function(const ElfImage &image, uint32_t table, const std::function<bool(const Function &)> &take) {
+bool for_each_function(const ElfImage &image, uint32_t table, const std::function<bool(const Function &)> &take) {
   for (Elf_Scn *section = nullptr; (section = elf_nextscn(image.raw(), section)) != nullptr;) {
     GElf_Shdr header, strings;
     if (gelf_getshdr(section, &header) == nullptr || header.sh_type != table || header.sh_entsize == 0) continue;

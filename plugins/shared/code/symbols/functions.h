@@ -25,7 +25,7 @@ struct Function {
 
 // Calls `take` for the functions in the file's first table of this type (SHT_SYMTAB, SHT_DYNSYM) until it returns false. False if
 // the file has no such table.
-bool each_function(const ElfImage &image, uint32_t table, const std::function<bool(const Function &)> &take);
+bool for_each_function(const ElfImage &image, uint32_t table, const std::function<bool(const Function &)> &take);
 
 // Decompresses the ELF file in a section .gnu_debugdata (xz); "" if it is damaged or too large.
 std::string decompress_debug_data(std::string_view compressed);

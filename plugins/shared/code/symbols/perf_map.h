@@ -14,7 +14,7 @@ namespace atalaya::symbols {
 
 inline constexpr size_t kMaxPerfMap = size_t{16} << 20;  // maximum bytes read
 inline constexpr size_t kMaxPerfMapLines = 1 << 17;      // of a longer file, the last lines are used
-inline constexpr size_t kMaxName = 1024;                 // of a symbol; the rest is cut
+inline constexpr size_t kMaxName = 1024;                 // bytes of a name; the rest is cut
 
 class PerfMap {
  public:

@@ -43,17 +43,17 @@ void Ring::run() {
 }
 
 int Ring::on_record(void *self, void *data, size_t size) noexcept {
-  static_cast<Ring *>(self)->keep_(data, size);
+  static_cast<Ring *>(self)->on_record_(data, size);
   return 0;
 }
 
 std::unique_lock<std::mutex> Ring::drain() {
-  auto lock = hold();
-  drain_held();
+  auto lock = this->lock();
+  drain_locked();
   return lock;
 }
 
-void Ring::drain_held() {
+void Ring::drain_locked() {
   ring_buffer__consume(ring_.get());
 }
 

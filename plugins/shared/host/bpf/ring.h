@@ -19,18 +19,18 @@ namespace atalaya::bpf {
 class Ring {
  public:
   // Receives each record, from the thread or from drain(). Must not throw, because libbpf (C) calls it.
-  using Keep = std::function<void(const void *data, size_t size)>;
-  explicit Ring(Keep keep) : keep_(std::move(keep)) {}
+  using OnRecord = std::function<void(const void *data, size_t size)>;
+  explicit Ring(OnRecord keep) : on_record_(std::move(keep)) {}
   Ring(const Ring &) = delete;
   Ring &operator=(const Ring &) = delete;
   ~Ring();
   bool open(int map, const char *thread_name);
 
-  // The lock protects the data that `keep` fills. drain() locks, then passes all records in the ring to `keep`; drain_held()
+  // The lock protects the data that `keep` fills. drain() locks, then passes all records in the ring to `keep`; drain_locked()
   // passes them for a caller that has the lock.
-  std::unique_lock<std::mutex> hold() const { return std::unique_lock(mutex_); }
+  std::unique_lock<std::mutex> lock() const { return std::unique_lock(mutex_); }
   std::unique_lock<std::mutex> drain();
-  void drain_held();
+  void drain_locked();
 
  private:
   struct Deleter {
@@ -39,7 +39,7 @@ class Ring {
   static int on_record(void *self, void *data, size_t size) noexcept;
   void run();
 
-  const Keep keep_;
+  const OnRecord on_record_;
   std::unique_ptr<ring_buffer, Deleter> ring_;
   core::Descriptor stop_;
   mutable std::mutex mutex_;  // guards the ring's reading end and the data that `keep` fills

@@ -48,7 +48,7 @@ class CgroupPaths {
   CgroupWalk walk_{64};
   std::unordered_map<uint64_t, Cgroup> cgroups_;
   std::unordered_map<std::string_view, uint64_t> first_;  // the first number with a path; keys are views of cgroups_
-  bool searched_ = false;                                 // in this pass
+  bool searched_ = false;                                 // a search was made in this pass
 };
 
 }  // namespace atalaya::cgroup

@@ -20,7 +20,7 @@ struct CgroupCounters {
   procfs::Count read_bytes, write_bytes, reads, writes;
 };
 
-struct CgroupGauges {  // bytes
+struct CgroupGauges {  // Current values, in bytes.
   std::optional<double> cpu_limit;
   procfs::Count memory, memory_limit, memory_high, memory_peak, cache, rss, swap;
   procfs::Count tasks, tasks_limit;

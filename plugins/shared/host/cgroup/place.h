@@ -14,8 +14,8 @@ enum class Runtime : uint8_t { none, docker, podman, containerd, crio, lxc, nspa
 std::string_view runtime_name(Runtime runtime);  // "docker"; none and unknown: ""
 
 struct Place {
-  Runtime runtime = Runtime::none;  // of the innermost container
-  std::string id;                   // of that container: 64 hexadecimal digits, or its name (lxc, nspawn); empty: no container
+  Runtime runtime = Runtime::none;  // runtime of the innermost container
+  std::string id;                   // id of that container: 64 hexadecimal digits, or its name (lxc, nspawn); empty: no container
   std::string pod;                  // UID of the Kubernetes pod, with dashes as in Kubernetes; empty: none
   std::string unit;                 // innermost service or scope, "ssh.service"; "\x2d" is "-"; empty: none
   std::string slice;                // innermost slice, "system.slice"; empty: none
@@ -25,10 +25,10 @@ struct Place {
   std::optional<uint32_t> user;  // uid of the container's user slice; without a container, of the process's
 };
 
-// The most specific path of /proc/PID/cgroup: that with the most containers (a runtime that manages version 1 leaves its own path
-// in version 2), then that with a job of Slurm or YARN (both put jobs of version 1 into the controllers that they use, and not into
-// systemd's hierarchy); of several that of version 2, on a host with version 1 that of systemd, else the first that is not the
-// root. Empty: none.
+// Selects the most specific path of /proc/PID/cgroup: the path with the most containers (a runtime that manages version 1
+// leaves its own path in version 2), then a path with a job of Slurm or YARN (both put jobs of version 1 into the controllers
+// that they use, and not into systemd's hierarchy). Of several such paths, selects that of version 2; on a host with version 1
+// that of systemd, else the first one that is not the root. Empty: none.
 std::string_view parse_cgroup(std::string_view text);
 // Parses a path. Monitors of containers (conmon, lxc.monitor, nspawn's supervisor) are outside of their container.
 Place place_of(std::string_view path);

@@ -37,13 +37,13 @@ bool RuntimeState::find(const cgroup::Place &place, Container &out) {
   problem_ = {};
   const Owner owner = owner_of(place);
   const bool any = place.runtime == cgroup::Runtime::unknown;
-  if ((any || place.runtime == cgroup::Runtime::docker) && in_docker(owner, place.id, out)) return true;
+  if ((any || place.runtime == cgroup::Runtime::docker) && find_in_docker(owner, place.id, out)) return true;
   // CRI-O and containerd run as root; the state of a user's containerd is only in its mount namespace.
   const bool system = owner.user == 0;
-  if (system && (any || place.runtime == cgroup::Runtime::crio) && in_crio(place.id, out)) return true;
-  if (system && (any || place.runtime == cgroup::Runtime::containerd) && in_containerd(place.id, out)) return true;
+  if (system && (any || place.runtime == cgroup::Runtime::crio) && find_in_crio(place.id, out)) return true;
+  if (system && (any || place.runtime == cgroup::Runtime::containerd) && find_in_containerd(place.id, out)) return true;
   const bool stored = any || place.runtime == cgroup::Runtime::podman || place.runtime == cgroup::Runtime::crio;
-  return stored && in_storage(owner, place.id, out);
+  return stored && find_in_storage(owner, place.id, out);
 }
 
 // Reads the home folders from the passwd file, because the host's name services may query the network.
@@ -55,15 +55,16 @@ RuntimeState::Owner RuntimeState::owner_of(const cgroup::Place &place) const {
   return owner;
 }
 
-bool RuntimeState::in_docker(const Owner &owner, const std::string &id, Container &out) {
+bool RuntimeState::find_in_docker(const Owner &owner, const std::string &id, Container &out) {
   if (owner.user == 0)
-    return in_docker_folder({.base = root_ + docker_folder(), .below = "containers"}, id, out) ||
-           in_docker_folder({.base = root_ + std::string(kDockerSnapFolder), .below = "containers"}, id, out);
+    return find_in_docker_folder({.base = root_ + docker_folder(), .below = "containers"}, id, out) ||
+           find_in_docker_folder({.base = root_ + std::string(kDockerSnapFolder), .below = "containers"}, id, out);
   if (owner.home.empty()) return false;
-  return in_docker_folder({.base = root_ + owner.home, .below = ".local/share/docker/containers", .user = owner.user}, id, out);
+  return find_in_docker_folder({.base = root_ + owner.home, .below = ".local/share/docker/containers", .user = owner.user}, id,
+                               out);
 }
 
-bool RuntimeState::in_docker_folder(const StatePath &folder, const std::string &id, Container &out) {
+bool RuntimeState::find_in_docker_folder(const StatePath &folder, const std::string &id, Container &out) {
   StatePath path = folder;
   path.below += "/" + id + "/config.v2.json";
   std::string text;
@@ -78,13 +79,13 @@ std::string RuntimeState::docker_folder() const {
   return (config ? read_docker_data_root(config.value()) : std::nullopt).value_or(std::string(kDockerFolder));
 }
 
-bool RuntimeState::in_crio(const std::string &id, Container &out) {
-  return in_oci_config(
+bool RuntimeState::find_in_crio(const std::string &id, Container &out) {
+  return find_in_oci_config(
       {.base = root_ + std::string(kStorageRunFolder), .below = "overlay-containers/" + id + "/userdata/config.json"}, out);
 }
 
 // Containers that do not survive a reboot are in a separate list; with the option transient_store it is in the run folder.
-bool RuntimeState::in_storage(const Owner &owner, const std::string &id, Container &out) {
+bool RuntimeState::find_in_storage(const Owner &owner, const std::string &id, Container &out) {
   StatePath data{.base = root_ + std::string(kStorageFolder), .max_bytes = kMaxSystemList};
   StatePath run{.base = root_ + std::string(kStorageRunFolder), .max_bytes = kMaxSystemList};
   std::string data_folder, run_folder;
@@ -98,15 +99,15 @@ bool RuntimeState::in_storage(const Owner &owner, const std::string &id, Contain
     const std::string folder = std::string(driver) + "-containers/";
     for (const std::string_view file : {"containers.json", "volatile-containers.json"}) {
       data.below = data_folder + folder + std::string(file);
-      if ((owner.user == 0 || !owner.home.empty()) && in_storage_list(data, id, out)) return true;
+      if ((owner.user == 0 || !owner.home.empty()) && find_in_storage_list(data, id, out)) return true;
     }
     run.below = run_folder + folder + "volatile-containers.json";
-    if (in_storage_list(run, id, out)) return true;
+    if (find_in_storage_list(run, id, out)) return true;
   }
   return false;
 }
 
-bool RuntimeState::in_storage_list(const StatePath &path, const std::string &id, Container &out) {
+bool RuntimeState::find_in_storage_list(const StatePath &path, const std::string &id, Container &out) {
   const std::string key = path.base + "/" + path.below;
   auto list = lists_.find(key);
   FileMark mark = list == lists_.end() ? FileMark{} : list->second.mark;
@@ -128,7 +129,7 @@ bool RuntimeState::in_storage_list(const StatePath &path, const std::string &id,
   return true;
 }
 
-bool RuntimeState::in_containerd(const std::string &id, Container &out) {
+bool RuntimeState::find_in_containerd(const std::string &id, Container &out) {
   for (const std::string_view folder : kContainerdFolders)
     if (in_tasks(root_ + std::string(folder) + "/io.containerd.runtime.v2.task", id, out)) return true;
   return false;
@@ -145,12 +146,12 @@ bool RuntimeState::in_tasks(const std::string &folder, const std::string &id, Co
   for (const dirent *entry = ::readdir(tasks.get()); entry != nullptr && seen < kMaxNamespaces; entry = ::readdir(tasks.get())) {
     if (entry->d_name[0] == '.') continue;
     ++seen;
-    if (in_oci_config({.base = folder, .below = std::string(entry->d_name) + "/" + id + "/config.json"}, out)) return true;
+    if (find_in_oci_config({.base = folder, .below = std::string(entry->d_name) + "/" + id + "/config.json"}, out)) return true;
   }
   return false;
 }
 
-bool RuntimeState::in_oci_config(const StatePath &path, Container &out) {
+bool RuntimeState::find_in_oci_config(const StatePath &path, Container &out) {
   std::string text;
   if (read(path, text) != Access::read) return false;
   const Reading reading = read_oci_config(text, out);

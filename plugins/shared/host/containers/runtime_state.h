@@ -43,20 +43,20 @@ class RuntimeState {
   };
 
   Owner owner_of(const cgroup::Place &place) const;
-  bool in_docker(const Owner &owner, const std::string &id, Container &out);
-  bool in_docker_folder(const StatePath &folder, const std::string &id, Container &out);
-  bool in_crio(const std::string &id, Container &out);
-  bool in_storage(const Owner &owner, const std::string &id, Container &out);
-  bool in_storage_list(const StatePath &path, const std::string &id, Container &out);
-  bool in_containerd(const std::string &id, Container &out);
+  bool find_in_docker(const Owner &owner, const std::string &id, Container &out);
+  bool find_in_docker_folder(const StatePath &folder, const std::string &id, Container &out);
+  bool find_in_crio(const std::string &id, Container &out);
+  bool find_in_storage(const Owner &owner, const std::string &id, Container &out);
+  bool find_in_storage_list(const StatePath &path, const std::string &id, Container &out);
+  bool find_in_containerd(const std::string &id, Container &out);
   bool in_tasks(const std::string &folder, const std::string &id, Container &out);
-  bool in_oci_config(const StatePath &path, Container &out);
+  bool find_in_oci_config(const StatePath &path, Container &out);
 
   std::string docker_folder() const;
   Access read(const StatePath &path, std::string &text, FileMark *seen = nullptr);
   void report(const StatePath &path, std::string_view cause);
 
-  std::string root_;  // "" for "/"
+  std::string root_;  // root folder; "" for "/"
   std::map<std::string, List> lists_;
   Problem problem_;
 };

@@ -10,7 +10,7 @@
 
 namespace atalaya::power {
 
-std::optional<uint64_t> counted(const Zone &zone, uint64_t before, uint64_t now, double seconds) {
+std::optional<uint64_t> counts_between(const Zone &zone, uint64_t before, uint64_t now, double seconds) {
   if (now < before && (before > zone.range || now > zone.range)) return std::nullopt;
   const uint64_t counts = now >= before ? now - before : zone.range - before + 1 + now;
   if (static_cast<double>(counts) * zone.joules > zone.max_watts * seconds) return std::nullopt;
@@ -38,7 +38,7 @@ bool EnergyMeter::has_stopped(size_t zone) const {
 
 bool EnergyMeter::is_too_early() const {
   for (size_t i = 0; i < states_.size(); ++i)
-    if (states_[i].whole && has_stopped(i) && states_[i].seconds() < kMaxStoppedSeconds) return true;
+    if (states_[i].is_complete && has_stopped(i) && states_[i].seconds() < kMaxStoppedSeconds) return true;
   return false;
 }
 
@@ -51,7 +51,7 @@ std::vector<std::optional<Energy>> EnergyMeter::take(int64_t now_ns, std::option
   for (size_t i = 0; i < states_.size(); ++i) {
     State &state = states_[i];
     const double seconds = static_cast<double>(window_ns.value_or(now_ns) - state.window_ns) / 1e9;
-    const bool is_known = state.whole && state.seconds() > 0 && seconds > 0;
+    const bool is_known = state.is_complete && state.seconds() > 0 && seconds > 0;
     if (is_known && has_stopped(i))
       stopped_zone_ = zones()[i].name;
     else if (is_known)
@@ -59,7 +59,7 @@ std::vector<std::optional<Energy>> EnergyMeter::take(int64_t now_ns, std::option
     state.since_ns = state.last_ns;
     state.window_ns = window_ns.value_or(now_ns);
     state.counts = 0;
-    state.whole = state.last.has_value();
+    state.is_complete = state.last.has_value();
   }
   return taken;
 }
@@ -75,9 +75,9 @@ void EnergyMeter::poll_locked(int64_t now_ns) {
     if (state.last && now_ns <= state.last_ns) continue;  // the background thread has read the counter after the caller's time
     const std::optional<uint64_t> now = counters_->read(i);
     const double seconds = static_cast<double>(now_ns - state.last_ns) / 1e9;
-    const auto counts = now && state.last ? counted(zones()[i], *state.last, *now, seconds) : std::nullopt;
+    const auto counts = now && state.last ? counts_between(zones()[i], *state.last, *now, seconds) : std::nullopt;
     if (counts) state.counts += *counts;
-    if (!counts) state.whole = false;
+    if (!counts) state.is_complete = false;
     state.last = now;
     state.last_ns = now_ns;
   }

@@ -27,10 +27,10 @@ constexpr double kMaxStoppedSeconds = 0.1;
 // One counter of energy.
 struct Zone {
   Domain domain = Domain::package;
-  int32_t package = 0;   // of the platform 0
-  int32_t core = -1;     // of Domain::core: the lowest CPU number of the core
-  std::string name;      // for messages
-  double joules = 1e-6;  // per count
+  int32_t package = 0;   // number of the package; 0 for the platform
+  int32_t core = -1;     // for Domain::core: the lowest CPU number of the core
+  std::string name;      // name in messages
+  double joules = 1e-6;  // joules per count
   uint64_t range = 0;    // the highest count, after which the counter wraps to 0
   double max_watts = kMaxWatts;
 
@@ -50,7 +50,7 @@ struct Energy {
 };
 
 // The counts between two readings, corrected for a wrap. Nothing after a reset, when the growth is too large for the time.
-std::optional<uint64_t> counted(const Zone &zone, uint64_t before, uint64_t now, double seconds);
+std::optional<uint64_t> counts_between(const Zone &zone, uint64_t before, uint64_t now, double seconds);
 
 // Measures the energy of zones between two calls of `take`.
 class EnergyMeter {
@@ -77,7 +77,8 @@ class EnergyMeter {
 
   // The maximum interval between readings in which a counter wraps at most once.
   int64_t max_interval_ns() const;
-  // Starts a thread with additional readings if `interval_ns`, between takes, is longer than that. Can be called repeatedly.
+  // Starts a thread with additional readings if `interval_ns`, the time between takes, exceeds max_interval_ns(). Can be called
+  // repeatedly.
   void start_polling(int64_t interval_ns);
   void stop();
 
@@ -87,7 +88,7 @@ class EnergyMeter {
     int64_t last_ns = 0, since_ns = 0;
     int64_t window_ns = 0;  // of the last take
     uint64_t counts = 0;
-    bool whole = false;  // every reading since `since_ns` is in `counts`
+    bool is_complete = false;  // every reading since `since_ns` is in `counts`
 
     double seconds() const { return static_cast<double>(last_ns - since_ns) / 1e9; }
   };

@@ -37,8 +37,8 @@ std::optional<Ticks> parse_ticks(std::string_view text);
 
 // CPU use between two readings.
 struct Busy {
-  double percent = 0;  // of one core, as proc.cpu.*: 200 if two cores are busy
-  double share = 0;    // of all cores, 0 to 1
+  double percent = 0;  // per cent of one core, as in proc.cpu.*: 200 if two cores are busy
+  double share = 0;    // share of all cores, 0 to 1
 };
 class BusyTime {
  public:
@@ -49,7 +49,7 @@ class BusyTime {
 
  private:
   const procfs::Tree &tree_;
-  procfs::KeptFile file_{"proc/stat"};
+  procfs::PersistentFile file_{"proc/stat"};
   std::vector<char> buffer_;
   std::optional<Ticks> last_;
 };

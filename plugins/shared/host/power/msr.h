@@ -27,7 +27,7 @@ class DeviceMsr final : public Msr {
 
  private:
   const procfs::Tree &tree_;
-  std::mutex mutex_;  // a meter may read between windows
+  std::mutex mutex_;  // a meter reads registers also between windows, on another thread
   std::map<int32_t, core::Descriptor> devices_;
 };
 

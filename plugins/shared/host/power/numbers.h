@@ -20,7 +20,7 @@ class NumberFile {
   std::optional<int64_t> read(const procfs::Tree &tree);
 
  private:
-  procfs::KeptFile file_;
+  procfs::PersistentFile file_;
 };
 
 // The scaled value; absent if the value is absent.
@@ -30,7 +30,7 @@ inline std::optional<double> scaled(std::optional<int64_t> value, double scale) 
 inline procfs::Count count_of(std::optional<int64_t> value) {
   return value && *value >= 0 ? procfs::Count(static_cast<uint64_t>(*value)) : std::nullopt;
 }
-inline void add_up(std::optional<double> &sum, double more) {
+inline void add_to_sum(std::optional<double> &sum, double more) {
   sum = sum.value_or(0) + more;
 }
 

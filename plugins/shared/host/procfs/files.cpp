@@ -71,7 +71,7 @@ FileText read_path(int folder, const char *path, std::span<char> buffer) {
   return read_whole(file.get(), buffer);
 }
 
-FileText KeptFile::read(int folder, std::span<char> buffer) {
+FileText PersistentFile::read(int folder, std::span<char> buffer) {
   if (!file_) file_ = core::Descriptor(::openat(folder, path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file_) return {{}, errno};
   const FileText text = read_whole(file_.get(), buffer);
@@ -79,7 +79,7 @@ FileText KeptFile::read(int folder, std::span<char> buffer) {
   return text;
 }
 
-bool KeptFile::may_have_changed() const {
+bool PersistentFile::may_have_changed() const {
   pollfd wanted{file_.get(), POLLPRI, 0};
   return !file_ || ::poll(&wanted, 1, 0) != 0;
 }

@@ -32,9 +32,9 @@ FileText read_whole(int file, std::span<char> buffer);
 FileText read_path(int folder, const char *path, std::span<char> buffer);
 
 // A file that is opened at the first read and remains open. After an error the next read opens it again.
-class KeptFile {
+class PersistentFile {
  public:
-  explicit KeptFile(std::string path) : path_(std::move(path)) {}
+  explicit PersistentFile(std::string path) : path_(std::move(path)) {}
   FileText read(int folder, std::span<char> buffer);
   // Whether a file of procfs that supports poll(2), such as mountinfo, may have changed since the last call. True if it is not
   // open.
@@ -47,7 +47,8 @@ class KeptFile {
 };
 
 // The following functions remove their result from the start of `text`.
-std::string_view next_word(std::string_view &text);  // between blanks (space, tab, newline); empty at the end
+// returns the word up to the next blank (space, tab, newline); empty at the end
+std::string_view next_word(std::string_view &text);
 // A decimal number after blanks; a blank or the end of the text must follow. For other texts, and numbers out of range, returns
 // false and leaves `text` and `value` unchanged.
 bool next_number(std::string_view &text, uint64_t &value);

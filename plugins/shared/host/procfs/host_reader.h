@@ -13,7 +13,7 @@
 
 namespace atalaya::procfs {
 
-struct CoreTimes {  // clock ticks; user includes guest, nice includes guest_nice
+struct CoreTimes {  // Times in clock ticks; user includes guest, nice includes guest_nice.
   Count user, nice, system, idle, iowait, irq, softirq, steal, guest, guest_nice;
 };
 struct Core {
@@ -29,7 +29,7 @@ struct Stat {
 };
 void parse_stat(std::string_view text, Stat &out);  // /proc/stat
 
-struct Memory {  // KiB
+struct Memory {  // Sizes in KiB.
   Count total, free, available, buffers, cached, active, inactive, dirty, writeback, slab, shared;
   Count swap_total, swap_free, swap_cached;
 };
@@ -40,7 +40,7 @@ struct Paging {
 };
 Paging parse_vmstat(std::string_view text);  // /proc/vmstat
 
-struct DiskCounters {  // times in ms
+struct DiskCounters {  // Times in ms.
   Count reads, reads_merged, sectors_read, read_ms;
   Count writes, writes_merged, sectors_written, write_ms;
   Count in_progress, busy_ms, queue_ms;
@@ -64,7 +64,7 @@ struct Interface {
 };
 void parse_net_dev(std::string_view text, std::vector<Interface> &out);  // /proc/net/dev
 
-struct PressureTotals {  // microseconds
+struct PressureTotals {  // Times in microseconds.
   Count some, full;
 };
 struct Pressure {
@@ -83,9 +83,9 @@ std::optional<double> parse_uptime(std::string_view text);  // /proc/uptime
 struct Mount {              // as in the file: a space in a path is \040
   std::string_view device;  // "8:1"
   std::string_view root, mount_point, type, source, super_options;
-  std::string_view options;  // of this mount
+  std::string_view options;  // options of this mount
 };
 void parse_mountinfo(std::string_view text, std::vector<Mount> &out);  // /proc/PID/mountinfo
-std::string unescape_mount(std::string_view text);                     // \040 -> space
+std::string unescape_mount(std::string_view text);                     // decodes octal escapes: \040 becomes a space
 
 }  // namespace atalaya::procfs

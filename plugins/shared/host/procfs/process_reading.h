@@ -35,7 +35,7 @@ constexpr bool counts_io(Counter counter) {
   return counter == Counter::disk_reads_bytes || counter == Counter::disk_writes_bytes || counts_calls(counter);
 }
 
-// What the I/O counters of a reading include. Only increases between readings with the same basis are those of the process.
+// The basis of the I/O counters of a reading. Only increases between readings with the same basis are those of the process.
 // Numbers above these mean an unknown start of counting, each a different one.
 enum IoBasis : uint32_t {
   kIoSinceStart,   // all threads since the start, without children
@@ -55,7 +55,7 @@ class Known {
     mask_ |= bit(key);
   }
   void forget(Key key) { mask_ &= ~bit(key); }
-  // Adds the known values of the other.
+  // Adds the known values of `more`.
   void add(const Known &more) {
     for (size_t i = 0; i < size; ++i)
       if (const auto key = static_cast<Key>(i); more.has(key)) set(key, (has(key) ? get(key) : 0) + more.get(key));
@@ -101,7 +101,7 @@ struct ProcessReading {
   bool partial = false;  // the counters could not be read consistently and are absent
   bool ended = false;    // a zombie, whose end and total usage are reported separately
   Name name;
-  uint64_t start_ns = 0;     // since boot; with the pid it is the identity
+  uint64_t start_ns = 0;     // start, since boot; pid and start identify the process
   int64_t monotonic_ns = 0;  // time of the reading
   int64_t user = -1;         // effective user id; -1: unknown
   // Exact CPU time; 0: unknown. If it is known, user_ns and kernel_ns, which count ticks, are used only to divide it.

@@ -23,7 +23,7 @@ class Tree {
     bool missing() const;  // the file does not exist
   };
   struct Listing {
-    std::vector<std::string> names;  // without "." and "..", by length and then by text: x2 before x10
+    std::vector<std::string> names;  // names without "." and "..", by length and then by text: x2 before x10
     int error = 0;
     bool missing() const;
   };
@@ -33,7 +33,7 @@ class Tree {
   core::Status open();
 
   const std::string &root() const { return root_; }
-  int folder() const { return folder_.get(); }  // for openat
+  int folder() const { return folder_.get(); }  // the root's descriptor, for openat
   // The path with the root, for messages.
   std::string full_path(std::string_view path) const;
 

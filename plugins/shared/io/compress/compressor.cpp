@@ -92,17 +92,17 @@ class Snappy final : public Compressor {
  public:
   std::string_view encoding() const override { return "snappy"; }
   void compress(std::span<const std::string_view> pieces, std::string &out) override {
-    whole_.clear();
-    for (const std::string_view piece : pieces) whole_ += piece;
-    size_t size = snappy_max_compressed_length(whole_.size());
+    is_complete_.clear();
+    for (const std::string_view piece : pieces) is_complete_ += piece;
+    size_t size = snappy_max_compressed_length(is_complete_.size());
     out.resize(size);
-    if (snappy_compress(whole_.data(), whole_.size(), out.data(), &size) != SNAPPY_OK)
+    if (snappy_compress(is_complete_.data(), is_complete_.size(), out.data(), &size) != SNAPPY_OK)
       throw std::length_error("a request that is too large for snappy");
     out.resize(size);
   }
 
  private:
-  std::string whole_;
+  std::string is_complete_;
 };
 
 }  // namespace

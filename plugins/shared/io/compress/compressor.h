@@ -12,7 +12,7 @@ namespace atalaya::io {
 class Compressor {
  public:
   virtual ~Compressor() = default;
-  virtual std::string_view encoding() const = 0;  // of the Content-Encoding header; empty for none
+  virtual std::string_view encoding() const = 0;  // value of the Content-Encoding header; empty for none
   virtual void compress(std::span<const std::string_view> pieces, std::string &out) = 0;
 };
 

@@ -28,7 +28,7 @@ class Matcher {
   bool negated() const { return negated_; }
   // Whether the pattern matches exactly one text: it has no metacharacters and is not negated.
   bool exact() const { return kind_ == Kind::exact && !negated_; }
-  const std::string &exact_text() const { return text_; }  // only if exact()
+  const std::string &exact_text() const { return text_; }  // call it only if exact()
 
  private:
   enum class Kind { exact, prefix, glob, regex };  // prefix: "java*"
@@ -47,7 +47,7 @@ class Matcher {
 
   Kind kind_ = Kind::exact;
   bool negated_ = false;
-  std::string text_;  // exact, prefix
+  std::string text_;  // text of an exact pattern, or its prefix
   std::vector<Token> tokens_;
   std::vector<ByteSet> sets_;
   std::shared_ptr<const re2::RE2> regex_;

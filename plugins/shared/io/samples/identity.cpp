@@ -9,7 +9,7 @@
 
 namespace atalaya::io {
 
-std::string_view IdentityKey::of(const atalaya_sample &sample) {
+std::string_view IdentityKey::identity_of(const atalaya_sample &sample) {
   begin();
   number(sample.kind);
   text(core::view_of(sample.text));
@@ -108,7 +108,7 @@ void IdentityTable::clear() {
   std::fill(slots_.begin(), slots_.end(), 0);
 }
 
-void IdentityTable::keep(uint32_t from, uint32_t to) {
+void IdentityTable::move_entry(uint32_t from, uint32_t to) {
   const size_t offset = to == 0 ? 0 : entries_[to - 1].offset + entries_[to - 1].size;
   std::memmove(bytes_.data() + offset, bytes_.data() + entries_[from].offset, entries_[from].size);
   entries_[to] = entries_[from];

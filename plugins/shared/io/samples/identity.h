@@ -21,7 +21,7 @@ uint64_t random_seed();
 class IdentityKey {
  public:
   // The identity by kind, all tags and text.
-  std::string_view of(const atalaya_sample &sample);
+  std::string_view identity_of(const atalaya_sample &sample);
 
   // Or in parts: begin(), then number(), text() and tag(), then finish(), which appends the tags in sorted order.
   void begin() {
@@ -68,7 +68,7 @@ class IdentityTable {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < entries_.size(); ++i) {
       if (entries_[i].seen + kKeepWindows < window_) continue;
-      keep(i, kept);
+      move_entry(i, kept);
       moved(i, kept++);
     }
     shrink_to(kept);
@@ -81,7 +81,7 @@ class IdentityTable {
     size_t offset, size;
   };
   size_t slot_of(std::string_view key, uint64_t hash) const;
-  void keep(uint32_t from, uint32_t to);
+  void move_entry(uint32_t from, uint32_t to);
   void shrink_to(uint32_t count);
   void index_all(size_t slots);
 

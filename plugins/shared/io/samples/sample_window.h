@@ -20,7 +20,7 @@ struct SampleWindow {
     duration_ns = std::clamp<int64_t>(written_ns, 0, std::max<int64_t>(time_ns, 0));  // a sender may write any number
     begin_ns = group_begin_ns = time_ns - duration_ns;
     group_time_ns = window.interval_ns > 0 && duration_ns > 0 && time_ns < window.time_ns ? window.time_ns : time_ns;
-    // Held samples of the last call come after the group of that window, which stays.
+    // Retained samples of the last call come after the group of that window, which does not change.
     if ((window.flags & ATALAYA_WINDOW_LAST) != 0 && group_time_ns <= window.time_ns) {
       group_time_ns = window.time_ns + 1;
       ++group_begin_ns;

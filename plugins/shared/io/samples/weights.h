@@ -15,7 +15,7 @@ class Weights {
  public:
   explicit Weights(Host host) : host_(host) {}
 
-  Weight of(uint32_t name) {
+  Weight weight_of(uint32_t name) {
     return weights_.get(name, [&] {
       const auto info = host_.metric(name);
       const bool is_amount = info && (info->kind == ATALAYA_DELTA || info->kind == ATALAYA_TOTAL);

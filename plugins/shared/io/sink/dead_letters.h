@@ -18,7 +18,7 @@ namespace atalaya::io {
 struct DeadLetter {
   size_t sample;  // index in the batch
   std::string_view url;
-  int status;  // of the HTTP answer; 0: the server sent only a message
+  int status;  // status of the HTTP answer; 0: the server sent only a message
   std::string_view message, record;
 };
 
@@ -44,7 +44,7 @@ class DeadLetters {
   int64_t max_bytes_;
   std::unique_ptr<LineFile> file_;
   std::string lines_;
-  std::string url_, answer_;  // of the last record
+  std::string url_, answer_;  // URL and answer of the last record
   std::vector<size_t> samples_;
   size_t records_ = 0;
 };

@@ -18,8 +18,8 @@ namespace atalaya::io {
 struct FileOptions {
   std::string path;
   std::string header;           // first line of an empty file; "" for none
-  int64_t rotate_size = 0;      // bytes; 0: never by size
-  int64_t rotate_every_ns = 0;  // counted from the epoch, so that "1d" is midnight UTC; 0: never by time
+  int64_t rotate_size = 0;      // bytes at which the file is rotated; 0: never by size
+  int64_t rotate_every_ns = 0;  // interval of rotations, counted from the epoch, so that "1d" is midnight UTC; 0: never by time
   int64_t keep = 5;             // number of rotated files: PATH.1 (the newest) ... PATH.keep
   bool sync = false;            // append syncs the file before it returns
 };

@@ -15,7 +15,7 @@ namespace atalaya::io {
 
 struct TableOptions {
   size_t width = 0;       // columns of the terminal; 0: no limit
-  uint64_t max_rows = 0;  // of each table; 0: no limit
+  uint64_t max_rows = 0;  // rows of each table; 0: no limit
   std::string sort;  // full name of the field to sort by, largest first; rows without it keep their order; "": processes by CPU
 };
 

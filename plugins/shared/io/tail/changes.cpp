@@ -41,7 +41,7 @@ bool may_copy(const File &copy, const File &original) {
 }
 
 void continue_in(File &copy, const Position &original) {
-  copy.maybe_copy = false;
+  copy.may_be_copy = false;
   copy.at.skipping = original.skipping;
   copy.continues = original.id;
   place(copy, std::min(original.offset, size_of(copy)));
@@ -50,11 +50,11 @@ void continue_in(File &copy, const Position &original) {
 }  // namespace
 
 void Changes::scan() {
-  for (const bool rotated : {true, false})  // copies first, because truncated() searches for them
+  for (const bool rotated : {true, false})  // copies first, because handle_truncation() searches for them
     for (auto &[number, file] : files_.all())
       if (file->found.rotated() == rotated) check(*file);
   for (auto &[number, file] : files_.all())
-    if (file->maybe_copy) check_copy(*file);
+    if (file->may_be_copy) check_copy(*file);
 }
 
 void Changes::check(File &file) {
@@ -66,7 +66,7 @@ void Changes::check(File &file) {
   if (changed && file.at.offset == 0)
     skip_hole(file);
   else if (changed && (now->size < file.at.offset || !matches(file.fd.get(), file.at)))
-    truncated(file);
+    handle_truncation(file);
   file.seen = *now;
   file.at.size = now->size;
   file.written_ns = now->written_ns;
@@ -76,16 +76,16 @@ void Changes::check(File &file) {
 File *Changes::copy_made_of(const File &file) {
   File *copy = nullptr;
   for (auto &[number, other] : files_.all()) {
-    if (!other->maybe_copy || !other->fd || (copy != nullptr && other->written_ns < copy->written_ns)) continue;
+    if (!other->may_be_copy || !other->fd || (copy != nullptr && other->written_ns < copy->written_ns)) continue;
     if (other->copy_of == file.number || may_copy(*other, file)) copy = other.get();
   }
   return copy;
 }
 
-void Changes::truncated(File &file) {
+void Changes::handle_truncation(File &file) {
   const Position was = file.at;
   if (file.found.rotated()) {  // the inode was reused for another file, possibly a copy
-    file.maybe_copy = true;
+    file.may_be_copy = true;
     return start_again(file);
   }
   ++context_.losses.truncations;
@@ -107,7 +107,7 @@ void Changes::truncated(File &file) {
 
 File *Changes::original_of(const File &copy) {
   for (auto &[number, file] : files_.all())
-    if (!file->maybe_copy && may_copy(copy, *file)) return file.get();
+    if (!file->may_be_copy && may_copy(copy, *file)) return file.get();
   return nullptr;
 }
 
@@ -122,9 +122,9 @@ void Changes::check_copy(File &file) {
   const File *original = original_of(file);
   file.copy_of = original == nullptr ? 0 : original->number;
   if (original == nullptr) {
-    file.maybe_copy = false;
+    file.may_be_copy = false;
   } else if (settled) {
-    file.maybe_copy = false;
+    file.may_be_copy = false;
     if (file.at.size < kMinCopyBytes) return;
     context_.log(core::in_quotes(file.at.path) + " is a copy of " + core::in_quotes(original->at.path) +
                  "; only further lines are read");

@@ -14,7 +14,7 @@ class Changes {
 
  private:
   void check(File &file);
-  void truncated(File &file);
+  void handle_truncation(File &file);
   File *copy_made_of(const File &file);
   File *original_of(const File &copy);
   void check_copy(File &file);

@@ -30,9 +30,9 @@ struct Position {
   FileId id;
   std::string path;
   int64_t offset = 0;     // all lines before it were returned
-  int64_t size = 0;       // at the last scan
+  int64_t size = 0;       // size of the file at the last scan
   bool skipping = false;  // the offset is within a line that is too long
-  Mark head, tail;        // of the first bytes, and of the bytes before the offset
+  Mark head, tail;        // marks of the first bytes, and of the bytes before the offset
   bool operator==(const Position &) const = default;
 };
 

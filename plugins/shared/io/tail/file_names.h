@@ -13,7 +13,7 @@ namespace atalaya::tail {
 struct Found {
   std::string path;
   std::string family;    // the path without the suffix of rotation
-  bool matched = false;  // by the path, folder or glob; false: a rotated file of a matched one
+  bool matched = false;  // the file matches the path, folder or glob; false: a rotated file of a matched one
   bool rotated() const { return path != family; }
 };
 

@@ -44,7 +44,7 @@ class JournalFile {
   // The positions in PATH, if this object wrote it.
   std::optional<std::map<FileId, Position>> complete_;
   int64_t written_ns_ = 0;
-  std::string recent_;  // the text of PATH.recent, or its text without changes
+  std::string recent_;  // the text of PATH.recent after the last write
 };
 
 }  // namespace atalaya::tail

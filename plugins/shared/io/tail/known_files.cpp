@@ -83,10 +83,10 @@ void KnownFiles::scan() {
   if (!found) return log_once(found.error());
   log_no_match(found.value());
   for (auto &[number, file] : files_) file->listed = false;
-  std::vector<Fresh> fresh;
+  std::vector<NewFile> fresh;
   for (const Found &one : found.value()) check_found(one, fresh);
   // Missing files are known now. Older files of a family come first, so that they are read first.
-  std::sort(fresh.begin(), fresh.end(), [](const Fresh &a, const Fresh &b) {
+  std::sort(fresh.begin(), fresh.end(), [](const NewFile &a, const NewFile &b) {
     return written_before(a.status.written_ns, *a.found, b.status.written_ns, *b.found);
   });
   OpenSlots slots(files_, context_);
@@ -99,16 +99,16 @@ void KnownFiles::scan() {
 }
 
 // Moves the files to the front that may be a known file with another inode, or a copy of one; returns the first of the others.
-std::vector<KnownFiles::Fresh>::iterator KnownFiles::wanted_first(std::vector<Fresh> &fresh) const {
+std::vector<KnownFiles::NewFile>::iterator KnownFiles::wanted_first(std::vector<NewFile> &fresh) const {
   std::vector<const File *> wanted;
   for (const auto &[number, file] : files_)
     if (file->wanted) wanted.push_back(file.get());
-  return std::stable_partition(fresh.begin(), fresh.end(), [&](const Fresh &one) {
+  return std::stable_partition(fresh.begin(), fresh.end(), [&](const NewFile &one) {
     return std::any_of(wanted.begin(), wanted.end(), [&](const File *file) { return in_family(file->at.path, one.found->family); });
   });
 }
 
-void KnownFiles::check_found(const Found &found, std::vector<Fresh> &fresh) {
+void KnownFiles::check_found(const Found &found, std::vector<NewFile> &fresh) {
   const auto now = status_of(found.path);
   if (!now) return;  // deleted since it was listed
   File *file = by_id(now->id);
@@ -170,7 +170,7 @@ void KnownFiles::open_changed(OpenSlots &slots) {
       wait(*file);
     } else if (core::Descriptor fd = open_found(file->found)) {
       const auto now = status_of(fd.get());
-      if (now && now->id == file->at.id) slots.take(), file->fd = std::move(fd);
+      if (now && now->id == file->at.id) slots.reserve(), file->fd = std::move(fd);
     }
   }
 }
@@ -222,7 +222,7 @@ File &KnownFiles::begin(const Found &found, core::Descriptor fd, const FileStatu
   } else if (first_ && !context_.options.from_begin) {
     place(file, last_line_begin(file.fd.get(), now.size));
   } else {
-    file.maybe_copy = !first_ && found.rotated();
+    file.may_be_copy = !first_ && found.rotated();
   }
   return file;
 }
@@ -234,7 +234,7 @@ void KnownFiles::add_new(const Found &found, OpenSlots &slots) {
   File *file = adopt(found, fd, now->id);
   if (file == nullptr) file = &begin(found, std::move(fd), *now);
   if (!file->fd) return;
-  if (file->wanted || slots.any()) return slots.take();
+  if (file->wanted || slots.any()) return slots.reserve();
   file->fd.reset();
   file->at.size = std::max(file->at.size, now->size);  // counts its lines as unread if it is never opened
   wait(*file);
@@ -244,7 +244,7 @@ bool KnownFiles::forgotten(File &file) const {
   if (file.listed) file.unlisted_ns = 0;
   if (file.listed) return false;
   if (file.unlisted_ns == 0) file.unlisted_ns = context_.now_ns;
-  if (file.fd) return file.maybe_copy;
+  if (file.fd) return file.may_be_copy;
   return context_.now_ns - file.unlisted_ns >= (file.restored ? kMaxAbsence_ns : context_.options.linger_ns);
 }
 
@@ -255,7 +255,7 @@ void KnownFiles::drop_deleted() {
       ++it;
       continue;
     }
-    if (!file.maybe_copy && file.at.size > file.at.offset) {
+    if (!file.may_be_copy && file.at.size > file.at.offset) {
       context_.losses.unseen_bytes += file.at.size - file.at.offset;
       context_.log(core::in_quotes(file.at.path) + " was deleted; at least " + std::to_string(file.at.size - file.at.offset) +
                    " bytes of it were not read");

@@ -28,7 +28,7 @@ class KnownFiles {
   int64_t began_ns() const { return began_ns_; }
 
  private:
-  struct Fresh {
+  struct NewFile {
     const Found *found;
     FileStatus status;
   };
@@ -37,8 +37,8 @@ class KnownFiles {
   File *by_id(const FileId &id) const;
   void forget_id(const File &file);
   std::vector<std::string> families() const;
-  void check_found(const Found &found, std::vector<Fresh> &fresh);
-  std::vector<Fresh>::iterator wanted_first(std::vector<Fresh> &fresh) const;
+  void check_found(const Found &found, std::vector<NewFile> &fresh);
+  std::vector<NewFile>::iterator wanted_first(std::vector<NewFile> &fresh) const;
   void open_changed(OpenSlots &slots);
   core::Descriptor open_found(const Found &found);
   File *restored_as(const Found &found, int fd, const FileId &id);
@@ -54,9 +54,9 @@ class KnownFiles {
   Files files_;
   std::map<FileId, File *> ids_;
   uint32_t last_number_ = 0;
-  bool first_ = true;     // this and earlier runs have not scanned yet
+  bool first_ = true;     // neither this run nor an earlier one has scanned
   bool scanned_ = false;  // this run has scanned
-  int64_t began_ns_ = 0;  // realtime
+  int64_t began_ns_ = 0;  // CLOCK_REALTIME of the first scan
   size_t waiting_ = 0;
   std::optional<int64_t> waited_ns_;       // monotonic time at which a file last had to wait
   std::set<std::string> logged_, before_;  // current problems, in this scan and the previous one

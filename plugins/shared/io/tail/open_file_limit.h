@@ -10,7 +10,7 @@ namespace atalaya::tail {
 
 // Whether a file can be closed without loss, because it is opened again when it changes. Renamed files are closed when they are
 // finished.
-bool idle(const File &file, const Context &context);
+bool is_idle(const File &file, const Context &context);
 // Whether another file can be opened.
 bool has_open_slot(const Files &files, const Context &context);
 
@@ -20,7 +20,7 @@ class OpenSlots {
   OpenSlots(const Files &files, const Context &context);
   bool any() const { return open_ < max_open_ || !idle_.empty(); }
   // Reserves a slot for one file; closes an idle file if necessary. Exceeds the limit if no slot is free.
-  void take();
+  void reserve();
 
  private:
   const size_t max_open_;

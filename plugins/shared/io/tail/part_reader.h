@@ -39,7 +39,7 @@ class PartReader {
   int64_t to_ = 0;
   bool last_line_ = false;
   bool unchanged_ = false;   // the file had the expected marks when the part was opened
-  std::string first_bytes_;  // of the file, while its head mark is incomplete
+  std::string first_bytes_;  // first bytes of the file, while its head mark is incomplete
   std::string buffer_;       // ends at the file offset buffered_to_; starts kMarkBytes before begin_, or at the file's start
   size_t begin_ = 0;         // index of the first unread byte in buffer_
   int64_t buffered_to_ = 0;

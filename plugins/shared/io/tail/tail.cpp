@@ -43,18 +43,18 @@ void Tail::make_round() {
   begin_round();
   std::vector<File *> ready;
   for (auto &[number, file] : files_.all())
-    if (file->fd && !file->maybe_copy) ready.push_back(file.get());
+    if (file->fd && !file->may_be_copy) ready.push_back(file.get());
   std::sort(ready.begin(), ready.end(),
             [](const File *a, const File *b) { return written_before(a->written_ns, a->found, b->written_ns, b->found); });
   std::set<std::string_view> waiting;  // families with an older file that is not read completely
   for (File *file : ready) {
     if (waiting.count(file->found.family) > 0) continue;
     const int64_t to = std::min(file->at.size, file->at.offset + kPartBytes);
-    const bool whole = to == file->at.size;
-    if (!whole) waiting.insert(file->found.family);
-    const bool finished = is_retired(*file) && whole && context_.now_ns - file->changed_ns >= context_.options.linger_ns;
+    const bool to_file_end = to == file->at.size;
+    if (!to_file_end) waiting.insert(file->found.family);
+    const bool finished = is_retired(*file) && to_file_end && context_.now_ns - file->changed_ns >= context_.options.linger_ns;
     if (to > file->read_to || finished)
-      round_.push_back({.file = file, .from = file->at.offset, .to = to, .whole = whole, .finished = finished});
+      round_.push_back({.file = file, .from = file->at.offset, .to = to, .to_file_end = to_file_end, .finished = finished});
   }
 }
 
@@ -88,20 +88,20 @@ bool Tail::next(Line &line) {
     }
     if (reader_.next(line)) return true;
     reader_.close();
-    if (!part.whole && part.file->at.offset > part.from) more_ = true;
+    if (!part.to_file_end && part.file->at.offset > part.from) more_ = true;
     if (part.finished) part.file->fd.reset();
   }
   return false;
 }
 
-bool Tail::behind() const {
+bool Tail::has_unread_lines() const {
   return more_ || (files_.waiting() > 0 && has_open_slot(files_.all(), context_));
 }
 
 std::vector<Position> Tail::positions() const {
   std::vector<Position> result;
   for (const auto &[number, file] : files_.all())
-    if (!file->maybe_copy) result.push_back(file->at);
+    if (!file->may_be_copy) result.push_back(file->at);
   return result;
 }
 

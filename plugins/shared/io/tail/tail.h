@@ -35,7 +35,7 @@ class Tail {
   bool next(Line &line);
 
   // After a round: whether a scan would find unread lines immediately.
-  bool behind() const;
+  bool has_unread_lines() const;
 
   // The position of each file, after the returned lines.
   std::vector<Position> positions() const;
@@ -48,9 +48,9 @@ class Tail {
   struct Part {
     File *file;
     int64_t from, to;
-    bool whole = false;     // up to the file's end
-    bool finished = false;  // nothing will follow: the text after the last newline is a line
-    bool replayed = false;  // returned before the restart
+    bool to_file_end = false;  // read to the end of the file
+    bool finished = false;     // nothing will follow: the text after the last newline is a line
+    bool replayed = false;     // returned before the restart
   };
 
   void begin_round();

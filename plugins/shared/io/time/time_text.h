@@ -34,7 +34,7 @@ class LocalTimes {
   std::string text(int64_t time_ns) const;           // "2026-11-21 10:00:00", or with "+01:00"
 
  private:
-  std::optional<long> offset_;  // of the first time
+  std::optional<long> offset_;  // UTC offset of the first time
   bool one_zone_ = true;
 };
 

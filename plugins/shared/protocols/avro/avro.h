@@ -33,10 +33,10 @@ class AvroSchema {
   enum class Type : uint8_t { null, boolean, integer, real32, real64, bytes, text, record, enumeration, list, map, choice, fixed };
   struct Node {
     Type type = Type::null;
-    std::string name;                // of a named type, with its namespace; else that of the type
-    std::vector<std::string> names;  // of the fields of a record, or the symbols of an enumeration
+    std::string name;                // name of a named type, with its namespace; else name of the type
+    std::vector<std::string> names;  // names of the fields of a record, or of the symbols of an enumeration
     std::vector<size_t> parts;       // indexes of the types of fields, items, branches
-    size_t size = 0;                 // of a value of type fixed
+    size_t size = 0;                 // size of a value of type fixed
   };
   class Builder;
   class Decoder;

@@ -15,7 +15,7 @@ namespace atalaya::protocols {
 // The contents of a window, to be read later by another thread.
 struct DatagramWindow {
   uint64_t values = 0;  // number of received values, for the count of losses
-  std::function<Account(const Rules &, Taker &)> read;
+  std::function<Account(const Rules &, RecordReceiver &)> read;
 };
 
 // Numbers of values by the reason of their refusal. The reasons are constants.

@@ -21,7 +21,7 @@ struct RecordField {
   int64_t i64 = 0;
 };
 
-// The content of one document. Its texts are valid during the call of Taker::take.
+// The content of one document. Its texts are valid during the call of RecordReceiver::take.
 struct Record {
   uint32_t kind = ATALAYA_METRICS;
   bool point = false;  // one field of a sample, which may be merged with others of the same tags and time
@@ -32,9 +32,9 @@ struct Record {
 };
 
 // Receives the records of a reader.
-class Taker {
+class RecordReceiver {
  public:
-  virtual ~Taker() = default;
+  virtual ~RecordReceiver() = default;
   // Accepts a record. False: rejected, because the limit of names is reached.
   virtual bool take(const Record &record) = 0;
   // Receives the sender's declaration of a metric. False: the metric is of another kind already, so that a value of this kind would
@@ -52,7 +52,7 @@ struct Account {
   uint64_t good = 0, failed = 0;
   std::string fatal;   // the reason if the whole body is refused; no record of it is stored
   std::string errors;  // with details: members of a JSON list, one per refused document, up to kMaxErrors bytes
-  std::string note;    // of OTLP: the reasons of refusals with their numbers, and the parts that are not stored; "": none
+  std::string note;    // for OTLP: the reasons of refusals with their numbers, and the parts that are not stored; "": none
   static constexpr size_t kMaxErrors = size_t{4} << 20;
 };
 

@@ -28,7 +28,7 @@ using Counters = std::vector<Counter>;
 struct Position {
   uint64_t part = 0, offset = 0;
   bool operator==(const Position &) const = default;
-  bool beyond(const Position &other) const { return part != other.part ? part > other.part : offset > other.offset; }
+  bool is_after(const Position &other) const { return part != other.part ? part > other.part : offset > other.offset; }
 };
 
 struct Span {
@@ -39,12 +39,12 @@ struct Span {
   std::string host, framework, job, name, stage, task, attempt, phase, locality, executor, source;
   // "model": the duration was logged, the start is estimated; "coarse": the span combines several phases of the task
   std::string quality;
-  std::string fact, value;  // of a fact
+  std::string fact, value;  // only for a fact
   std::string error;        // first lines of the failure's reason
   std::optional<int64_t> bytes, records, remote_bytes, gc_ms, slots;
   std::optional<Outcome> outcome;
   Counters counters;
-  Position at;  // of its completion
+  Position at;  // position after the line that reports its completion
 };
 using Spans = std::vector<Span>;
 
@@ -59,7 +59,7 @@ inline void close_with_job(const Span &running, int64_t end_ms, Spans &out) {
 // Unreadable pieces of a history.
 struct Damage {
   uint64_t count = 0;
-  std::string first;  // location and reason
+  std::string first;  // location and reason of the first one
 
   void add(std::string_view where, std::string_view what) {
     if (count++ == 0) first = std::string(where) + ": " + std::string(what);

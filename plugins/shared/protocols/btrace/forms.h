@@ -54,7 +54,7 @@ class Forms {
 
   State state_ = State::none;
   std::string heading_;  // name of the heading, map or table
-  std::string key_;      // table: of the row whose distribution follows
+  std::string key_;      // table: key of the row whose distribution follows
   Record record_;
   std::string name_;
   int64_t time_ns_ = 0;

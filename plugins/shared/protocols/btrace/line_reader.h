@@ -22,8 +22,9 @@ namespace atalaya::btrace {
 struct ReaderOptions {
   bool phase_lines = true, forms = true, report_open = false;
   size_t max_open = 10000;
-  int64_t max_age_ns = 7 * 86'400'000'000'000;         // of an open span, since its begin was read
-  size_t max_open_bytes = tail::kMaxJournalBytes / 2;  // of open spans in the journal; the rest is for the files
+  int64_t max_age_ns = 7 * 86'400'000'000'000;  // maximum age of an open span, since its begin was read
+  // maximum bytes of open spans in the journal; the rest of it is for positions in files
+  size_t max_open_bytes = tail::kMaxJournalBytes / 2;
 };
 
 struct LineCounts {

@@ -16,7 +16,7 @@ namespace atalaya::btrace {
 struct RuleText {
   std::string match;
   std::string emit;   // metrics, begin, end, span, drop
-  std::string level;  // of a span
+  std::string level;  // level of a span
   std::vector<std::string> captures;
   std::vector<std::pair<std::string, std::string>> tags;
   std::string time = "epoch";
@@ -48,7 +48,7 @@ class Rules {
     std::string level;
     std::vector<Target> targets;
     std::vector<std::pair<std::string, std::string>> tags;
-    std::string time_format;  // "": epoch
+    std::string time_format;  // format of times; "": Unix time
     bool utc = false;
   };
 
@@ -58,7 +58,7 @@ class Rules {
   static core::Status set(const Rule &rule, const Target &target, std::string_view value, Record &record, SpanEvent &event);
 
   std::vector<Rule> rules_;
-  std::vector<std::string_view> captures_;  // of the current line
+  std::vector<std::string_view> captures_;  // captures of the current line
 };
 
 }  // namespace atalaya::btrace

@@ -67,7 +67,7 @@ class Spans {
     std::string key, level, seq;
     int64_t begin_ns = 0;
     int64_t read_ns = 0;  // time of reading, from which the age is counted, also for old logs
-    size_t bytes = 0;     // of its line in a journal
+    size_t bytes = 0;     // bytes of its line in a journal
     std::vector<std::pair<std::string, std::string>> tags;
     std::vector<std::pair<std::string, Number>> fields;
   };

@@ -136,7 +136,7 @@ struct Meaning {
 
 class PartReader {
  public:
-  PartReader(const Rules &rules, Taker &taker) : rules_(rules), taker_(taker) {}
+  PartReader(const Rules &rules, RecordReceiver &receiver) : rules_(rules), receiver_(receiver) {}
 
   void read(std::string_view datagram) {
     meaning_ = Meaning{};
@@ -236,10 +236,10 @@ class PartReader {
 
   bool declare(std::string_view name, uint32_t kind) {
     static constexpr std::string_view kNoUnit = "1";
-    return taker_.declare(name, {.struct_size = sizeof(atalaya_metric_info),
-                                 .kind = kind,
-                                 .decimals = kind == ATALAYA_GAUGE ? 6 : -1,
-                                 .unit = {kNoUnit.data(), kNoUnit.size()}});
+    return receiver_.declare(name, {.struct_size = sizeof(atalaya_metric_info),
+                                    .kind = kind,
+                                    .decimals = kind == ATALAYA_GAUGE ? 6 : -1,
+                                    .unit = {kNoUnit.data(), kNoUnit.size()}});
   }
 
   void take(const RecordField &field, uint32_t kind) {
@@ -254,7 +254,7 @@ class PartReader {
     add_tag("instance", meaning_.plugin_instance);
     add_tag("type_instance", meaning_.type_instance);
     record.fields.push_back(field);
-    if (taker_.take(record))
+    if (receiver_.take(record))
       ++account_.good;
     else
       refuse_value(kTooManyNames);
@@ -265,7 +265,7 @@ class PartReader {
   }
 
   const Rules &rules_;
-  Taker &taker_;
+  RecordReceiver &receiver_;
   Meaning meaning_;
   Account account_;
 };
@@ -288,8 +288,8 @@ class Collectd final : public DatagramProtocol {
     if (datagrams_.empty()) return std::nullopt;
     bytes_ = 0;
     auto datagrams = std::make_shared<std::vector<std::string>>(std::exchange(datagrams_, {}));
-    return DatagramWindow{datagrams->size(), [datagrams](const Rules &rules, Taker &taker) {
-                            PartReader reader(rules, taker);
+    return DatagramWindow{datagrams->size(), [datagrams](const Rules &rules, RecordReceiver &receiver) {
+                            PartReader reader(rules, receiver);
                             for (const std::string &datagram : *datagrams) reader.read(datagram);
                             return reader.account();
                           }};

@@ -44,7 +44,7 @@ std::string fill(Record &to, const FlatRecord::Sample &from, const FlatRecord &r
 
 }  // namespace
 
-Account FlatReader::read(std::string_view body, const Rules &rules, Taker &taker) {
+Account FlatReader::read(std::string_view body, const Rules &rules, RecordReceiver &receiver) {
   Account account;
   while (!body.empty() && account.fatal.empty()) {
     auto record = FlatRecord::read(body);
@@ -53,10 +53,10 @@ Account FlatReader::read(std::string_view body, const Rules &rules, Taker &taker
       account.fatal = record ? "The last record is cut off" : record.error();
       return account;
     }
-    for (const FlatRecord::Metric &metric : record->metrics()) taker.declare(record->names()[metric.name], metric.info);
-    record->each_sample([&](const FlatRecord::Sample &sample) {
+    for (const FlatRecord::Metric &metric : record->metrics()) receiver.declare(record->names()[metric.name], metric.info);
+    record->for_each_sample([&](const FlatRecord::Sample &sample) {
       std::string wrong = fill(record_, sample, *record);
-      if (wrong.empty() && !taker.take(record_)) wrong = kTooManyNames;
+      if (wrong.empty() && !receiver.take(record_)) wrong = kTooManyNames;
       if (wrong.empty()) {
         ++account.good;
         return;

@@ -15,7 +15,7 @@ namespace atalaya::protocols {
 // alone.
 class FlatReader {
  public:
-  Account read(std::string_view body, const Rules &rules, Taker &taker);
+  Account read(std::string_view body, const Rules &rules, RecordReceiver &receiver);
 
  private:
   Record record_;

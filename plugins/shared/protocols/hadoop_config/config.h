@@ -12,7 +12,7 @@ namespace atalaya::hadoop_config {
 inline constexpr size_t kMaxFile = size_t{16} << 20;    // a larger text is not read
 inline constexpr size_t kMaxProperties = 100'000;       // further ones are skipped
 inline constexpr size_t kMaxText = size_t{64} << 10;    // a property with a longer key or value is skipped
-inline constexpr size_t kMaxValues = size_t{32} << 20;  // of all keys and values; further ones are skipped
+inline constexpr size_t kMaxValues = size_t{32} << 20;  // bytes of all keys and values; further properties are skipped
 
 struct Property {
   std::string key, value;  // as written: variables such as ${user.name} are not replaced

@@ -33,7 +33,7 @@ class SharedReader {
 
  private:
   std::string_view rest_;
-  uint32_t remaining_ = 0;  // entries
+  uint32_t remaining_ = 0;  // entries that are not read yet
 };
 
 // The text entry with this name in the bytes of a JVM's file hsperfdata_USER/PID; the JVM truncates texts to 1023 bytes. Nothing

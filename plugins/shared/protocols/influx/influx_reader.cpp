@@ -209,7 +209,7 @@ core::Status InfluxReader::line(std::string_view text, int64_t unit_ns, int64_t 
   return core::Done{};
 }
 
-Account InfluxReader::read(std::string_view body, int64_t unit_ns, int64_t now_ns, const Rules &rules, Taker &taker) {
+Account InfluxReader::read(std::string_view body, int64_t unit_ns, int64_t now_ns, const Rules &rules, RecordReceiver &receiver) {
   Account account;
   for (uint64_t number = 1, lines = 0; !body.empty(); number += lines) {
     std::string_view text = body.substr(0, line_length(body));
@@ -219,7 +219,7 @@ Account InfluxReader::read(std::string_view body, int64_t unit_ns, int64_t now_n
     while (!text.empty() && std::string_view("\r \t").find(text.back()) != std::string_view::npos) text.remove_suffix(1);
     if (text.empty() || text.front() == '#') continue;
     core::Status status = line(text, unit_ns, now_ns);
-    if (status && !taker.take(record_)) status = core::Error{std::string(kTooManyNames)};
+    if (status && !receiver.take(record_)) status = core::Error{std::string(kTooManyNames)};
     if (status) {
       ++account.good;
     } else {

@@ -23,7 +23,7 @@ std::optional<int64_t> precision_from_name(std::string_view name);
 // Booleans are 0 and 1. Text fields are ignored. A line without a time has the time `now_ns`.
 class InfluxReader {
  public:
-  Account read(std::string_view body, int64_t unit_ns, int64_t now_ns, const Rules &rules, Taker &taker);
+  Account read(std::string_view body, int64_t unit_ns, int64_t now_ns, const Rules &rules, RecordReceiver &receiver);
 
  private:
   std::string_view plain(std::string_view text, std::string_view ends);
@@ -34,7 +34,7 @@ class InfluxReader {
   core::Status add_fields(std::string_view &rest, std::string_view measurement);
 
   Record record_;
-  std::deque<std::string> texts_;  // of the current line, without escapes
+  std::deque<std::string> texts_;  // texts of the current line, without escapes
 };
 
 }  // namespace atalaya::protocols

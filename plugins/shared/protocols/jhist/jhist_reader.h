@@ -19,7 +19,7 @@
 
 namespace atalaya::protocols {
 
-inline constexpr size_t kMaxCounters = 10'000;  // per event; further ones are skipped
+inline constexpr size_t kMaxCounters = 10'000;  // counters per event; further ones are skipped
 
 class JhistReader {
  public:

@@ -26,11 +26,12 @@ struct Member {
 
 // One object. If a key occurs several times, its last value is used. More than 1,024 tags or fields are invalid.
 struct Document {
-  Scalar metric, timestamp, value;                                                    // a point
-  Scalar hostname, stack;                                                             // a stack, with timestamp and value
-  Scalar span, start, end;                                                            // a span
-  Scalar kind, time, duration, text;                                                  // a complete sample
-  Scalar::Type tags_type = Scalar::Type::absent, fields_type = Scalar::Type::absent;  // valid: `other`
+  Scalar metric, timestamp, value;    // a point
+  Scalar hostname, stack;             // a stack, with timestamp and value
+  Scalar span, start, end;            // a span
+  Scalar kind, time, duration, text;  // a complete sample
+  // types of the members `tags` and `fields`; only `other` is valid
+  Scalar::Type tags_type = Scalar::Type::absent, fields_type = Scalar::Type::absent;
   std::vector<Member> tags, fields;
 
   void clear();
@@ -49,8 +50,8 @@ class DocumentReader {
 
   // Calls take(document) for the text's single object, or for each object of its list. False for invalid JSON, after the calls for
   // the documents before the error.
-  template <class Take>
-  bool read(std::string_view text, Take &&take) {
+  template <class Callback>
+  bool read(std::string_view text, Callback &&take) {
     if (!begin(text)) return false;
     while (next()) take(static_cast<const Document &>(document_));
     return finished();

@@ -275,7 +275,7 @@ core::Status JsonReader::line(const Document &document) {
   return core::Error{"neither a point (metric), a stack, a span nor a sample (kind)"};
 }
 
-Account JsonReader::read_put(std::string_view body, const Rules &rules, Taker &taker) {
+Account JsonReader::read_put(std::string_view body, const Rules &rules, RecordReceiver &receiver) {
   Account account;
   body = trim(body);
   if (body.empty()) {
@@ -292,8 +292,8 @@ Account JsonReader::read_put(std::string_view body, const Rules &rules, Taker &t
     if (!puts) return;
     core::Status status = point(document, rules.strict);
     if (status)
-      if (const auto info = bdwatchdog_metric(record_.fields.front().name)) taker.declare(record_.fields.front().name, *info);
-    if (status && !taker.take(record_)) status = core::Error{std::string(kTooManyNames)};
+      if (const auto info = bdwatchdog_metric(record_.fields.front().name)) receiver.declare(record_.fields.front().name, *info);
+    if (status && !receiver.take(record_)) status = core::Error{std::string(kTooManyNames)};
     if (status) {
       ++account.good;
     } else {
@@ -309,11 +309,11 @@ Account JsonReader::read_put(std::string_view body, const Rules &rules, Taker &t
   return account;
 }
 
-Account JsonReader::read_stacks(std::string_view body, const Rules &rules, Taker &taker) {
+Account JsonReader::read_stacks(std::string_view body, const Rules &rules, RecordReceiver &receiver) {
   Account account;
   const bool json = documents_.read(trim(body), [&](const Document &document) {
     core::Status status = stack(document);
-    if (status && !taker.take(record_)) status = core::Error{std::string(kTooManyNames)};
+    if (status && !receiver.take(record_)) status = core::Error{std::string(kTooManyNames)};
     if (status) {
       ++account.good;
       return;
@@ -328,7 +328,7 @@ Account JsonReader::read_stacks(std::string_view body, const Rules &rules, Taker
   return account;
 }
 
-Account JsonReader::read_lines(std::string_view body, const Rules &rules, Taker &taker) {
+Account JsonReader::read_lines(std::string_view body, const Rules &rules, RecordReceiver &receiver) {
   Account account;
   for (uint64_t number = 1; !body.empty(); ++number) {
     const std::string_view text = trim(core::cut_at(body, '\n'));
@@ -341,7 +341,7 @@ Account JsonReader::read_lines(std::string_view body, const Rules &rules, Taker 
       ++documents;
     });
     if (!json || documents != 1) status = core::Error{std::string(kNoJson)};
-    if (status && !taker.take(record_)) status = core::Error{std::string(kTooManyNames)};
+    if (status && !receiver.take(record_)) status = core::Error{std::string(kTooManyNames)};
     if (status) {
       ++account.good;
     } else {

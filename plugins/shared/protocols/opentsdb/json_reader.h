@@ -13,10 +13,10 @@ namespace atalaya::protocols {
 // DocumentReader::kPadding bytes after each body must be readable. One thread.
 class JsonReader {
  public:
-  Account read_put(std::string_view body, const Rules &rules, Taker &taker);
-  Account read_stacks(std::string_view body, const Rules &rules, Taker &taker);
+  Account read_put(std::string_view body, const Rules &rules, RecordReceiver &receiver);
+  Account read_stacks(std::string_view body, const Rules &rules, RecordReceiver &receiver);
   // One document per line, each a point, a stack, a span or a sample. An invalid line does not affect the others.
-  Account read_lines(std::string_view body, const Rules &rules, Taker &taker);
+  Account read_lines(std::string_view body, const Rules &rules, RecordReceiver &receiver);
 
  private:
   // Each of these fills record_.

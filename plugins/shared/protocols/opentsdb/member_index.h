@@ -13,7 +13,7 @@
 
 namespace atalaya::protocols {
 
-constexpr size_t kMaxMembers = 1024;  // per object
+constexpr size_t kMaxMembers = 1024;  // members per object
 
 // Finds a key among the members of an object: a linear search for few members, a hash table for many, so that the cost per member
 // does not depend on their number.

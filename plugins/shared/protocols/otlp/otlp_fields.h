@@ -9,7 +9,7 @@ namespace atalaya::protocols::otlp {
 
 using Tag = protozero::pbf_tag_type;
 
-constexpr Tag kRequestResource = 1;        // of all requests
+constexpr Tag kRequestResource = 1;        // messages of all requests
 constexpr Tag kResource = 1, kScopes = 2;  // ResourceMetrics, ResourceSpans, ResourceProfiles
 constexpr Tag kResourceAttribute = 1;      // Resource
 constexpr Tag kScope = 1, kScopeItem = 2;  // ScopeMetrics, ScopeSpans, ScopeProfiles
@@ -27,7 +27,7 @@ namespace data {  // Gauge, Sum, Histogram, ExponentialHistogram, Summary
 constexpr Tag kPoint = 1, kTemporality = 2, kMonotonic = 3;
 constexpr int32_t kDelta = 1, kCumulative = 2;
 }  // namespace data
-namespace point {  // of all points; kCount, kSum: not of NumberDataPoint
+namespace point {  // messages of all points; kCount, kSum: not in NumberDataPoint
 constexpr Tag kStart = 2, kTime = 3, kCount = 4, kSum = 5;
 }
 namespace number {
@@ -43,7 +43,7 @@ constexpr Tag kAttribute = 1, kZeroCount = 7, kPositive = 8, kNegative = 9, kFla
 namespace summary {
 constexpr Tag kQuantiles = 6, kAttribute = 7, kFlags = 8;
 }
-namespace response {  // of all responses
+namespace response {  // messages of all responses
 constexpr Tag kPartialSuccess = 1, kRejected = 1, kReason = 2;
 }
 

@@ -13,7 +13,7 @@ namespace atalaya::protocols::otlp {
 // The numbers of the fields that differ between the messages of points, and the parts that are not stored.
 struct Layout {
   Tag attribute, flags;
-  std::string_view left_out;  // their names; the bits of `parts` are the numbers of their fields
+  std::string_view omitted;  // names of these parts; the bits of `parts` are the numbers of their fields
   uint32_t parts;
 };
 

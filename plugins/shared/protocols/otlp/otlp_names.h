@@ -13,9 +13,9 @@ struct OtlpMetric {
     gauge,   // the value
     amount,  // a rate times the length of its window: a sum of temporality delta
   };
-  std::string_view name;        // in Atalaya
-  std::string_view otlp, unit;  // in OpenTelemetry
-  double factor = 1;            // from Atalaya's unit to OpenTelemetry's
+  std::string_view name;        // name in Atalaya
+  std::string_view otlp, unit;  // name and unit in OpenTelemetry
+  double factor = 1;            // factor from Atalaya's unit to OpenTelemetry's
   Shape shape = Shape::gauge;
   std::string_view attribute, value;  // an attribute of its points; "": none
 };
@@ -23,9 +23,9 @@ struct OtlpMetric {
 const OtlpMetric *otlp_metric(std::string_view name);
 
 struct OtlpAttribute {
-  std::string_view tag;      // in Atalaya
-  std::string_view key;      // in OpenTelemetry
-  bool of_resource = false;  // an attribute of the resource, else of a point
+  std::string_view tag;      // name in Atalaya
+  std::string_view key;      // name in OpenTelemetry
+  bool of_resource = false;  // true: an attribute of the resource; false: an attribute of a point
   bool is_number = false;    // sent as an integer if its text is one
 };
 // The convention for a tag; null if there is none: the tag is then an attribute of points with its own name.

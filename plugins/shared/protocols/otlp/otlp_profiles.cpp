@@ -84,7 +84,7 @@ class OtlpProfiles final : public SampleEncoder {
       one.add_int32(profile::kStack, dictionary.stack(view_of(sample->text)));
       one.add_packed_int64(profile::kValues, std::begin(values), std::end(values));
     }
-    written.add_fixed64(profile::kTime, static_cast<uint64_t>(core::begin_of(first.time_ns, first.duration_ns)));
+    written.add_fixed64(profile::kTime, static_cast<uint64_t>(core::start_of(first.time_ns, first.duration_ns)));
     if (first.duration_ns > 0) written.add_uint64(profile::kDuration, static_cast<uint64_t>(first.duration_ns));
     written.add_bytes(profile::kId, otlp::hash_bytes(key, 1) + otlp::hash_bytes(key, 2));
     add_attributes(written, first, dictionary);

@@ -148,7 +148,7 @@ struct OtlpReader::Point {
   uint32_t flags = 0;
   RecordField value;
   double sum = 0;
-  bool has_value = false, has_sum = false, left_out = false;
+  bool has_value = false, has_sum = false, omitted = false;
 };
 
 void OtlpReader::add_attribute(std::string_view message) {
@@ -157,7 +157,7 @@ void OtlpReader::add_attribute(std::string_view message) {
   core::JsonWriter json(text);
   if (pair.key.empty() || !write_any(json, pair.value, 0) || text.empty()) return;
   if (record_.tags.size() >= kMaxPointTags) {
-    ++left_out_["attributes beyond 1024"];
+    ++omitted_["attributes beyond 1024"];
     return;
   }
   record_.tags.push_back({tag_of(pair.key), stored(std::move(text))});
@@ -170,7 +170,7 @@ bool OtlpReader::declare(const Metric &metric, uint32_t kind, std::string_view s
   const std::string_view unit = count || metric.unit.empty() ? "1" : metric.unit;
   info.unit = {unit.data(), unit.size()};
   info.summary = {metric.summary.data(), metric.summary.size()};
-  return taker_->declare(std::string(metric.name).append(suffix), info);
+  return receiver_->declare(std::string(metric.name).append(suffix), info);
 }
 
 void OtlpReader::refuse_point(std::string_view why) {
@@ -207,7 +207,7 @@ OtlpReader::Point OtlpReader::read_point(std::string_view message, uint32_t form
       read.value.i64 = point.get_sfixed64();
       read.has_value = true;
     } else {
-      if (point.tag() < 32) read.left_out = read.left_out || (layout.parts >> point.tag() & 1U) != 0;
+      if (point.tag() < 32) read.omitted = read.omitted || (layout.parts >> point.tag() & 1U) != 0;
       point.skip();
     }
   }
@@ -236,14 +236,14 @@ void OtlpReader::point(std::string_view message, const Metric &metric, uint32_t 
     read.value.i64 = static_cast<int64_t>(read.count);  // proto3 leaves out a count of 0
   }
   record_.fields.assign(1, read.value);
-  bool taken = taker_->take(record_);
+  bool taken = receiver_->take(record_);
   if (read.has_sum) {
     record_.fields.assign(1, RecordField{.name = metric.sum_name, .f64 = read.sum});
-    taken = taker_->take(record_) && taken;
+    taken = receiver_->take(record_) && taken;
   }
   if (!taken) return refuse_point(kTooManyNames);
   ++account_.good;
-  if (read.left_out) ++left_out_[otlp::layout_of(form).left_out];
+  if (read.omitted) ++omitted_[otlp::layout_of(form).omitted];
 }
 
 void OtlpReader::data(std::string_view message, Metric &metric, uint32_t form) {
@@ -317,12 +317,12 @@ void OtlpReader::resource_metrics(std::string_view message) {
     scope_metrics(text_of(reader));
 }
 
-Account OtlpReader::read(std::string_view body, const Rules &rules, Taker &taker) {
+Account OtlpReader::read(std::string_view body, const Rules &rules, RecordReceiver &receiver) {
   rules_ = &rules;
-  taker_ = &taker;
+  receiver_ = &receiver;
   account_ = Account{};
   refusals_.clear();
-  left_out_.clear();
+  omitted_.clear();
   try {
     for (pbf_reader request(body.data(), body.size()); request.next(otlp::kRequestResource, pbf_wire_type::length_delimited);)
       resource_metrics(text_of(request));
@@ -331,7 +331,7 @@ Account OtlpReader::read(std::string_view body, const Rules &rules, Taker &taker
     account_.fatal = "The body is not an ExportMetricsServiceRequest";
   }
   for (const auto &[why, points] : refusals_) add_note(std::to_string(points) + " refused: " + std::string(why));
-  for (const auto &[parts, points] : left_out_)
+  for (const auto &[parts, points] : omitted_)
     add_note("not stored of " + std::to_string(points) + " points: " + std::string(parts));
   return std::move(account_);
 }
@@ -341,9 +341,9 @@ void OtlpReader::add_note(std::string_view text) {
   account_.note += text;
 }
 
-Account OtlpReader::read_json(std::string_view body, const Rules &rules, Taker &taker) {
+Account OtlpReader::read_json(std::string_view body, const Rules &rules, RecordReceiver &receiver) {
   const auto message = otlp_from_json(body);
-  if (message) return read(message.value(), rules, taker);
+  if (message) return read(message.value(), rules, receiver);
   Account account;
   account.fatal = message.error();
   return account;

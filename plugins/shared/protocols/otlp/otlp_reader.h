@@ -22,9 +22,9 @@ namespace atalaya::protocols {
 // series and is not stored. Account::note names the refused points and the parts that are not stored.
 class OtlpReader {
  public:
-  Account read(std::string_view body, const Rules &rules, Taker &taker);
-  // The same as JSON; DocumentReader::kPadding bytes after the body must be readable.
-  Account read_json(std::string_view body, const Rules &rules, Taker &taker);
+  Account read(std::string_view body, const Rules &rules, RecordReceiver &receiver);
+  // Reads a request in JSON. DocumentReader::kPadding bytes after the body must be readable.
+  Account read_json(std::string_view body, const Rules &rules, RecordReceiver &receiver);
 
   // The message ExportMetricsServiceResponse; "" without a note.
   static std::string response(const Account &account);
@@ -46,12 +46,12 @@ class OtlpReader {
   std::string_view stored(std::string text) { return texts_.emplace_back(std::move(text)); }
 
   const Rules *rules_ = nullptr;
-  Taker *taker_ = nullptr;
+  RecordReceiver *receiver_ = nullptr;
   Account account_;
   Record record_;
   size_t resource_tags_ = 0;       // number of the record's tags that are of the resource; they are the first ones
-  std::deque<std::string> texts_;  // of the current resource
-  std::map<std::string_view, uint64_t> refusals_, left_out_;  // points of this request, by reason or part
+  std::deque<std::string> texts_;  // texts of the current resource
+  std::map<std::string_view, uint64_t> refusals_, omitted_;  // points of this request, by reason or part
 };
 
 }  // namespace atalaya::protocols

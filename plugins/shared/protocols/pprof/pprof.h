@@ -41,7 +41,7 @@ class PprofWriter {
   protozero::pbf_writer out_{bytes_};
   std::unordered_map<std::string_view, int64_t> numbers_;
   std::vector<std::string_view> texts_;
-  std::vector<bool> written_;  // by id of a location
+  std::vector<bool> written_;  // by id of a location: the location was written
   std::vector<uint64_t> path_;
   std::vector<std::pair<int64_t, int64_t>> labels_;
 };

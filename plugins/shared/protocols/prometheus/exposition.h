@@ -26,7 +26,7 @@ const char *content_type(Form form);
 void append_label(std::string &labels, std::string_view name, std::string_view value);
 
 void append_head(const Metric &metric, Form form, std::string &out);
-// A series of the metric with these labels; with its time if there is one.
+// Appends a sample of the metric with these labels, and its time if there is one.
 void append_series(const Metric &metric, std::string_view labels, const atalaya_field &value, std::optional<int64_t> time_ns,
                    Form form, std::string &out);
 void append_end(Form form, std::string &out);

@@ -34,7 +34,7 @@ Metric describe(std::string_view name, const std::optional<MetricInfo> &info);
 // The first one has it, whichever series come and go. Any thread.
 class ExposedNames {
  public:
-  // False: another metric has the exposed name.
+  // Registers the exposed name. False: another metric has it.
   bool claim(const Metric &metric);
   // Refused metrics, each with the owner of its name; new ones since the last call.
   using Collisions = std::vector<std::pair<std::string, std::string>>;

@@ -12,7 +12,8 @@ namespace atalaya::protocols {
 
 struct RemoteWriteOptions {
   size_t max_series = 200'000;  // series whose end is detected; other series end after the server's timeout
-  std::shared_ptr<prometheus::ExposedNames> names = std::make_shared<prometheus::ExposedNames>();  // of all encoders of a sink
+  // shared by all encoders of a sink
+  std::shared_ptr<prometheus::ExposedNames> names = std::make_shared<prometheus::ExposedNames>();
 };
 
 // Names, labels and types are those of the sink "prometheus". A series that is missing in two windows of its host and family

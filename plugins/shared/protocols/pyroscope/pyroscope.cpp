@@ -61,7 +61,7 @@ class Pyroscope final : public SampleEncoder {
     const std::string_view process = tag_of(sample, "process", name_of_);
     append_opentsdb_name(query, process.empty() ? "unknown" : process);
     query.append(type.suffix).append("%7B").append(labels_of(sample)).append("%7D");
-    query.append("&from=").append(std::to_string(core::begin_of(sample.time_ns, sample.duration_ns)));
+    query.append("&from=").append(std::to_string(core::start_of(sample.time_ns, sample.duration_ns)));
     query.append("&until=").append(std::to_string(sample.time_ns));
     query.append("&sampleRate=").append(std::to_string(type.rate == 0 ? sample_rate_ : type.rate));
     query.append("&units=").append(type.units).append("&aggregationType=sum&spyName=atalaya&format=folded");

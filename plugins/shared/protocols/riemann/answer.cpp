@@ -33,9 +33,9 @@ std::optional<Answer> read_answer(std::string_view body) {
   Answer answer;
   answer.accepted = message->ok != 0;
   if (answer.accepted) return answer;
-  const std::string_view words = message->error == nullptr ? std::string_view{} : message->error;
-  core::append_visible(answer.words, words.substr(0, kMaxWords));
-  if (answer.words.empty()) answer.words = "no explanation";
+  const std::string_view server_message = message->error == nullptr ? std::string_view{} : message->error;
+  core::append_visible(answer.server_message, server_message.substr(0, kMaxWords));
+  if (answer.server_message.empty()) answer.server_message = "no explanation";
   return answer;
 }
 

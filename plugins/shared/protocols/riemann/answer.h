@@ -16,7 +16,7 @@ constexpr size_t kMaxAnswerLength = 65536;
 
 struct Answer {
   bool accepted = false;
-  std::string words;  // error text; one line
+  std::string server_message;  // error text; one line
 };
 
 // The length of a message, from the 4 bytes before it (big-endian).

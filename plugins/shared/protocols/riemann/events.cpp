@@ -83,14 +83,14 @@ Events::Events(EventConfig config, core::NameOf name_of, const Intern &intern)
 void Events::load(std::span<const atalaya_sample> samples) {
   events_.clear();
   slice_.clear();
-  without_form_.clear();
+  not_encodable_.clear();
   arena_.reset();
   plain_tags_.clear();
   for (const std::string &tag : config_.tags) plain_tags_.push_back(copy(tag));
   profiler_tags_ = plain_tags_;
   for (const char *tag : {"jvm", "profile"}) profiler_tags_.push_back(copy(tag));
   for (size_t i = 0; i < samples.size(); ++i)
-    if (const std::string_view reason = add(samples[i], i); !reason.empty()) without_form_.emplace_back(i, reason);
+    if (const std::string_view reason = add(samples[i], i); !reason.empty()) not_encodable_.emplace_back(i, reason);
 }
 
 std::string_view Events::add(const atalaya_sample &sample, size_t index) {

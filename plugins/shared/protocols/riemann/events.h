@@ -26,10 +26,10 @@
 namespace atalaya::protocols {
 
 struct EventConfig {
-  std::string prefix;                     // of the services of profiler events; empty: none
+  std::string prefix;                     // prefix of the services of profiler events; empty: none
   bool pid_host = false;                  // the host of an event is pid@host
-  std::vector<std::string> service_tags;  // their values are appended to the service
-  std::vector<std::string> tags;          // of every event
+  std::vector<std::string> service_tags;  // tags whose values are appended to the service
+  std::vector<std::string> tags;          // tags of every event
   int64_t ttl_ns = 0;                     // 0: twice the sample's window
 };
 
@@ -46,9 +46,9 @@ class Events {
   size_t size() const { return events_.size(); }
   const riemann_event_t &event(size_t i) const { return *events_[i].event; }
   size_t sample(size_t i) const { return events_[i].sample; }
-  size_t bytes(size_t i) const { return events_[i].bytes; }  // in a message
+  size_t bytes(size_t i) const { return events_[i].bytes; }  // size of an event in a message
   // The samples that cannot be converted to events, and the reasons.
-  const std::vector<std::pair<size_t, std::string_view>> &without_form() const { return without_form_; }
+  const std::vector<std::pair<size_t, std::string_view>> &not_encodable() const { return not_encodable_; }
 
   // The encoded message of these events, with its length. Valid until the next call.
   std::string_view message(size_t first, size_t last);
@@ -91,7 +91,7 @@ class Events {
   char *copy(std::string_view text);
   template <class T>
   T *array(size_t count) {
-    // NOLINTNEXTLINE(bugprone-sizeof-expression): of pointers, too
+    // NOLINTNEXTLINE(bugprone-sizeof-expression): T may be a pointer
     return static_cast<T *>(arena_.allocate(count * sizeof(T), alignof(T)));
   }
 
@@ -103,7 +103,7 @@ class Events {
   const std::unique_ptr<riemann_event_t, FreeEvent> blank_event_;
   const std::unique_ptr<riemann_attribute_t, FreeAttribute> blank_attribute_;
   const std::unique_ptr<riemann_message_t, FreeMessage> message_;
-  std::vector<char *> plain_tags_, profiler_tags_;  // of arena_
+  std::vector<char *> plain_tags_, profiler_tags_;  // pointers into arena_
   std::unique_ptr<uint8_t, FreeBuffer> buffer_;
 
   // The current batch.
@@ -111,7 +111,7 @@ class Events {
   std::string scratch_;
   std::vector<Entry> events_;
   std::vector<riemann_event_t *> slice_;
-  std::vector<std::pair<size_t, std::string_view>> without_form_;
+  std::vector<std::pair<size_t, std::string_view>> not_encodable_;
 };
 
 }  // namespace atalaya::protocols

@@ -40,7 +40,7 @@ uint32_t big(std::string_view at, size_t size) {
 // Limits the output by the size of the input.
 class Bounded : public Inflater {
  public:
-  core::Status feed(std::string_view bytes, const Take &take) final {
+  core::Status feed(std::string_view bytes, const Callback &take) final {
     allowed_ = std::min(allowed_, kMaxSaved) + kMaxRatio * bytes.size();
     return decode(bytes, take);
   }
@@ -55,7 +55,7 @@ class Bounded : public Inflater {
   static core::Error too_large() {
     return {"the decompressed size exceeds " + std::to_string(kMaxRatio) + " times the compressed size"};
   }
-  virtual core::Status decode(std::string_view bytes, const Take &take) = 0;
+  virtual core::Status decode(std::string_view bytes, const Callback &take) = 0;
 
  private:
   uint64_t allowed_ = kUnsuspicious;
@@ -73,7 +73,7 @@ class Zstd final : public Bounded {
   struct Free {
     void operator()(ZSTD_DCtx *context) const { ZSTD_freeDCtx(context); }
   };
-  core::Status decode(std::string_view bytes, const Take &take) override {
+  core::Status decode(std::string_view bytes, const Callback &take) override {
     ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
     buffer_.resize(ZSTD_DStreamOutSize());
     for (bool full = true; in.pos < in.size || full;) {
@@ -112,7 +112,7 @@ class Blocks : public Bounded {
   virtual bool decoded_size(std::string_view, Block &) const { return true; }
 
  private:
-  core::Status decode(std::string_view bytes, const Take &take) override {
+  core::Status decode(std::string_view bytes, const Callback &take) override {
     pending_ += bytes;
     size_t at = 0;
     core::Status status = core::Done{};

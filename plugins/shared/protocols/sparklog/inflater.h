@@ -22,10 +22,10 @@ class Inflater {
  public:
   virtual ~Inflater() = default;
   // Receives a decoded piece of at most kMaxDecoded bytes; returns false to stop.
-  using Take = std::function<bool(std::string_view)>;
+  using Callback = std::function<bool(std::string_view)>;
   // Decodes the next bytes of the stream in pieces. Incomplete data waits for further bytes. Do not call it again after an error
   // (damaged data), or after `take` has returned false.
-  virtual core::Status feed(std::string_view bytes, const Take &take) = 0;
+  virtual core::Status feed(std::string_view bytes, const Callback &take) = 0;
   // Number of bytes that are not decoded yet, because their block is incomplete.
   virtual size_t waiting() const = 0;
 };

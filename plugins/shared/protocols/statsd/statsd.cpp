@@ -136,9 +136,9 @@ class WindowReader {
  public:
   WindowReader(const Window &window, int64_t from_ns, int64_t to_ns) : window_(window), from_ns_(from_ns), to_ns_(to_ns) {}
 
-  Account read(const Rules &rules, Taker &taker) {
+  Account read(const Rules &rules, RecordReceiver &receiver) {
     rules_ = &rules;
-    taker_ = &taker;
+    receiver_ = &receiver;
     for (const auto &[key, series] : window_) {
       std::string_view rest = key;
       const std::string name(core::cut_at(rest, '\n'));
@@ -167,13 +167,13 @@ class WindowReader {
 
   void put(const std::string &name, double value, uint32_t kind) {
     static constexpr std::string_view kNoUnit = "1";
-    const bool agrees = taker_->declare(
+    const bool agrees = receiver_->declare(
         name, {.struct_size = sizeof(atalaya_metric_info), .kind = kind, .decimals = 6, .unit = {kNoUnit.data(), kNoUnit.size()}});
     record_.point = true;
     record_.time_ns = to_ns_;
     record_.duration_ns = std::max<int64_t>(to_ns_ - from_ns_, 0);
     record_.fields.assign(1, {.name = name, .f64 = value});
-    if (agrees && taker_->take(record_)) {
+    if (agrees && receiver_->take(record_)) {
       ++account_.good;
       return;
     }
@@ -184,7 +184,7 @@ class WindowReader {
   const Window &window_;
   const int64_t from_ns_, to_ns_;
   const Rules *rules_ = nullptr;
-  Taker *taker_ = nullptr;
+  RecordReceiver *receiver_ = nullptr;
   Record record_;
   Account account_;
 };
@@ -207,8 +207,8 @@ class Statsd final : public DatagramProtocol {
     window_.clear();
     bytes_ = members_ = 0;
     remember_gauges(*window);
-    return DatagramWindow{std::exchange(values_, 0), [window, from_ns, to_ns](const Rules &rules, Taker &taker) {
-                            return WindowReader(*window, from_ns, to_ns).read(rules, taker);
+    return DatagramWindow{std::exchange(values_, 0), [window, from_ns, to_ns](const Rules &rules, RecordReceiver &receiver) {
+                            return WindowReader(*window, from_ns, to_ns).read(rules, receiver);
                           }};
   }
 

@@ -15,9 +15,9 @@
 namespace atalaya::protocols {
 
 struct StatsdLimits {
-  size_t series = 100'000;  // of a window
+  size_t series = 100'000;  // maximum series in a window
   size_t bytes = size_t{64} << 20;
-  size_t members = 100'000;  // distinct values of all sets of a window
+  size_t members = 100'000;  // maximum distinct values of all sets in a window
 };
 
 // A window has these values for each name and tags; a value that was not received in the window is absent.

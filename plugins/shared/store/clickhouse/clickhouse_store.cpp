@@ -20,9 +20,9 @@ namespace atalaya::store::clickhouse {
 namespace {
 
 // A server may work for long before the first row comes, and nobody looks at a clock until then.
-ClientOptions reading(Location location, std::chrono::nanoseconds patience) {
+ClientOptions reading(Location location, std::chrono::nanoseconds response_timeout) {
   constexpr std::chrono::seconds kConnect{10};
-  return {std::move(location), patience, patience, "none", kConnect, patience};
+  return {std::move(location), response_timeout, response_timeout, "none", kConnect, response_timeout};
 }
 
 Tags tags_of(const Cell &keys, const Cell &values) {
@@ -93,8 +93,8 @@ bool overlaps(int64_t start_ns, int64_t duration_ns, const Range &range) {
 
 }  // namespace
 
-ClickHouseStore::ClickHouseStore(Location location, std::chrono::nanoseconds patience)
-    : client_(reading(std::move(location), patience)) {
+ClickHouseStore::ClickHouseStore(Location location, std::chrono::nanoseconds response_timeout)
+    : client_(reading(std::move(location), response_timeout)) {
   client_.connect();
   check_for_reading(client_);
 }
@@ -160,7 +160,7 @@ std::optional<Range> ClickHouseStore::extent(int64_t until_ns) {
 // From the windows of the points: the primary key reads three narrow columns. Windows around the range show whether those without a
 // sample were collected.
 std::vector<CollectedRow> ClickHouseStore::collected(const Range &range) {
-  const Range around{core::begin_of(range.from_ns, 2 * kLongestHold), core::end_of(range.to_ns, 2 * kLongestHold)};
+  const Range around{core::start_of(range.from_ns, 2 * kLongestHold), core::end_of(range.to_ns, 2 * kLongestHold)};
   Sql from(
       "points GLOBAL ANY INNER JOIN (SELECT entity, any(tags.value[indexOf(tags.key, 'host')]) AS host FROM series WHERE metric != "
       "''");
@@ -220,7 +220,7 @@ std::vector<Series> ClickHouseStore::series(const Selection &selection, size_t l
 }
 
 void ClickHouseStore::scan(std::span<const Series> series, const Range &range, PointVisitor &visitor) {
-  each_question(series, [&](const PointQuestion &question) {
+  for_each_question(series, [&](const PointQuestion &question) {
     const std::optional<Steps> steps = visitor.steps(question.places.begin()->second);
     if (!steps) {
       scan_points(question, rows_of(question, range), visitor);
@@ -257,7 +257,7 @@ void ClickHouseStore::scan_points(const PointQuestion &question, const Sql &from
                   from,
                   "number, at"},
                  [&](const std::vector<Cell> &row) { return groups.add(row), true; });
-  groups.hand_over();
+  groups.deliver();
 }
 
 void ClickHouseStore::scan_steps(const PointQuestion &question, Sql from, const Steps &steps, PointVisitor &visitor) {
@@ -321,12 +321,12 @@ void ClickHouseStore::whole_stacks(const Selection &selection, const std::functi
                  });
 }
 
-std::vector<ClickHouseStore::Begins> ClickHouseStore::span_starts(const Selection &selection) {
+std::vector<ClickHouseStore::DayRange> ClickHouseStore::span_starts(const Selection &selection) {
   // Of rows that were replaced too: those began when the ones did that replaced them, so no day is missed.
   Sql from("spans WHERE ");
   from << overlap_condition(selection.range) << text_conditions("name", selection.metrics) << tag_conditions(selection.tags)
        << " GROUP BY day";
-  std::vector<Begins> begins;
+  std::vector<DayRange> begins;
   client_.select({{{"min(start_ns)", "first_at", Type::i64}, {"max(start_ns)", "last_at", Type::i64}}, from, "first_at"},
                  [&](const std::vector<Cell> &row) {
                    return begins.push_back({row[1].integer(), row[2].integer()}), true;
@@ -344,17 +344,17 @@ struct ClickHouseStore::SpanQuestion {
 void ClickHouseStore::spans(const Selection &selection, const std::function<void(const Span &)> &visitor) {
   constexpr size_t kDaysAtOnce = 256;  // 32 KB of text
   const SpanQuestion question{selection, matchers_of(selection.metrics), TagMatchers(selection.tags)};
-  const std::vector<Begins> begins = span_starts(selection);
-  for (std::span<const Begins> rest = begins; !rest.empty(); rest = rest.subspan(std::min(kDaysAtOnce, rest.size())))
+  const std::vector<DayRange> begins = span_starts(selection);
+  for (std::span<const DayRange> rest = begins; !rest.empty(); rest = rest.subspan(std::min(kDaysAtOnce, rest.size())))
     started_spans(rest.first(std::min(kDaysAtOnce, rest.size())), question, visitor);
 }
 
-void ClickHouseStore::started_spans(std::span<const Begins> days, const SpanQuestion &question,
+void ClickHouseStore::started_spans(std::span<const DayRange> days, const SpanQuestion &question,
                                     const std::function<void(const Span &)> &visitor) {
   const Selection &selection = question.selection;
   Sql from("(SELECT * FROM spans FINAL WHERE (");
   const char *separator = "";
-  for (const Begins &day : days)
+  for (const DayRange &day : days)
     from << std::exchange(separator, " OR ") << "(start_ns >= " << day.first_ns << " AND start_ns <= " << day.last_ns
          << day_conditions({day.first_ns, day.last_ns}) << ")";
   // The outer condition is one of the rows that FINAL leaves: an open span that has ended since must not come back.

@@ -14,8 +14,9 @@ namespace atalaya::store::clickhouse {
 
 class ClickHouseStore final : public Store {
  public:
-  // Connects. Throws Error when there is no store, or one that this program cannot read. No query takes longer than `patience`.
-  ClickHouseStore(Location location, std::chrono::nanoseconds patience);
+  // Connects. Throws Error if there is no store, or a store that this program cannot read. No query takes longer than
+  // `response_timeout`.
+  ClickHouseStore(Location location, std::chrono::nanoseconds response_timeout);
 
   std::string name() const override { return client_.name(); }
   std::vector<std::string> metrics() override;
@@ -31,7 +32,7 @@ class ClickHouseStore final : public Store {
 
  private:
   // The first and the last time of a day.
-  struct Begins {
+  struct DayRange {
     int64_t first_ns, last_ns;
   };
   struct SpanQuestion;
@@ -41,8 +42,9 @@ class ClickHouseStore final : public Store {
   void scan_integrals(const PointQuestion &question, const Range &range, const Steps &steps, PointVisitor &visitor);
   void scan_steps(const PointQuestion &question, Sql from, const Steps &steps, PointVisitor &visitor);
   // The range of start times of spans that may match.
-  std::vector<Begins> span_starts(const Selection &selection);
-  void started_spans(std::span<const Begins> days, const SpanQuestion &question, const std::function<void(const Span &)> &visitor);
+  std::vector<DayRange> span_starts(const Selection &selection);
+  void started_spans(std::span<const DayRange> days, const SpanQuestion &question,
+                     const std::function<void(const Span &)> &visitor);
 
   Client client_;
 };

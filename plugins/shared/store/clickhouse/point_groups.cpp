@@ -6,7 +6,7 @@
 
 namespace atalaya::store::clickhouse {
 
-void each_question(std::span<const Series> series, const std::function<void(const PointQuestion &)> &ask) {
+void for_each_question(std::span<const Series> series, const std::function<void(const PointQuestion &)> &ask) {
   constexpr size_t kMaxEntities = 10'000;  // 200 KB of text; the server takes 1 MiB
   std::map<std::string_view, PointQuestion> open;
   for (size_t i = 0; i < series.size(); ++i) {
@@ -25,7 +25,7 @@ void PointGroups::add(const std::vector<Cell> &row) {
   constexpr size_t kMaxPoints = 4096;
   const uint64_t entity = row[1].bits;
   const bool is_count = row[4].bits != 0;
-  if (entity != entity_ || is_count != counts_ || times_ns_.size() >= kMaxPoints) hand_over();
+  if (entity != entity_ || is_count != counts_ || times_ns_.size() >= kMaxPoints) deliver();
   entity_ = entity;
   counts_ = is_count;
   times_ns_.push_back(row[2].integer());
@@ -34,7 +34,7 @@ void PointGroups::add(const std::vector<Cell> &row) {
   if (is_count) exact_.push_back(row[6].integer());
 }
 
-void PointGroups::hand_over() {
+void PointGroups::deliver() {
   const auto place = question_.places.find(entity_);
   if (!times_ns_.empty() && place != question_.places.end())
     visitor_.points(place->second, {times_ns_, durations_ns_, values_, exact_});

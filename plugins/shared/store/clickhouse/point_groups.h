@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of points as runs of one series for a visitor.
+// Converts rows of points to runs of one series, for a visitor.
 #pragma once
 
 #include <functional>
@@ -13,20 +13,20 @@
 
 namespace atalaya::store::clickhouse {
 
-// The contents of one statement: some entities of one metric, and the places of their series.
+// The contents of one statement: some entities of one metric, and the indices of their series.
 struct PointQuestion {
   std::string metric;
   std::unordered_map<uint64_t, size_t> places;
 };
-// The questions that all of the series make, none too long for a statement.
-void each_question(std::span<const Series> series, const std::function<void(const PointQuestion &)> &ask);
+// Calls the function with the questions that read all of the series. No question is too long for a statement.
+void for_each_question(std::span<const Series> series, const std::function<void(const PointQuestion &)> &ask);
 
 class PointGroups {
  public:
   PointGroups(const PointQuestion &question, PointVisitor &visitor) : question_(question), visitor_(visitor) {}
-  // number, at, lasts, counted, amount, exactly; in this order behind the first cell.
+  // Adds a row. Its cells after the first one are number, at, lasts, counted, amount, exactly.
   void add(const std::vector<Cell> &row);
-  void hand_over();
+  void deliver();
 
  private:
   const PointQuestion &question_;

@@ -137,8 +137,8 @@ void Rows::add_points(const atalaya_sample &sample, const Entity &entity, uint16
 
 void Rows::add_series(const Entity &entity, uint32_t metric, uint16_t day, RowPlace place) {
   const std::pair key(entity.number, metric);
-  const auto known = announced_.find(key);
-  if (known != announced_.end() && known->second == day) return;
+  const auto known = written_series_.find(key);
+  if (known != written_series_.end() && known->second == day) return;
   const auto [under_way, is_new] = announcing_.try_emplace(key, day);
   if (!is_new && std::exchange(under_way->second, day) == day) return;
   std::string &out = series.bytes;
@@ -209,14 +209,14 @@ void Rows::clear() {
   announcing_.clear();
 }
 
-void Rows::announced() {
-  if (announced_.size() >= kMaxSeries) announced_.clear();
-  for (const auto &[key, day] : announcing_) announced_[key] = day;
+void Rows::mark_series_written() {
+  if (written_series_.size() >= kMaxSeries) written_series_.clear();
+  for (const auto &[key, day] : announcing_) written_series_[key] = day;
   announcing_.clear();
 }
 
 void Rows::forget() {
-  announced_.clear();
+  written_series_.clear();
   announcing_.clear();
 }
 

@@ -21,14 +21,14 @@ namespace atalaya::store::clickhouse {
 
 // A hash of a text, equal on all hosts: the first 8 bytes of its SHA-256.
 uint64_t number_of(std::string_view text);
-// The number of an entity: of its sorted tags, with their lengths.
+// The number of an entity: a hash of its sorted tags with their lengths.
 uint64_t entity_of(const Tags &tags);
 
 constexpr uint32_t kAllFields = UINT32_MAX;
 struct RowPlace {
-  size_t begin, end;  // of the bytes
+  size_t begin, end;  // position of the row's bytes
   size_t sample;      // index in the batch
-  uint32_t field;     // of the sample, or kAllFields
+  uint32_t field;     // index of the field in the sample, or kAllFields
 };
 struct TableRows {
   std::string bytes;
@@ -43,7 +43,8 @@ class Rows {
  public:
   explicit Rows(core::NameOf name_of) : name_of_(std::move(name_of)) {}
 
-  // Adds the rows of a sample; `index` is its place in the batch. Returns why it can never be kept; "": it was added, or counted.
+  // Adds the rows of a sample; `index` is its index in the batch. Returns the reason if it can never be stored; "" if it was
+  // added, or counted as refused.
   const char *add(const atalaya_sample &sample, size_t index, uint64_t version, Refused &refused);
 
   TableRows series, points, stacks, spans;
@@ -52,15 +53,15 @@ class Rows {
   size_t days() const { return days_.size(); }
   void clear();
 
-  // The series of these rows are in the database: they need not be written again today.
-  void announced();
+  // Call it when the database has the series of these rows: they are not written again today.
+  void mark_series_written();
   // Forgets which series the database contains.
   void forget();
 
  private:
   struct Entity {
     uint64_t number = 0;
-    std::string tags;  // as columns: two arrays
+    std::string tags;  // the tags as two array columns
   };
   struct Hash {
     size_t operator()(const std::pair<uint64_t, uint32_t> &key) const { return key.first ^ key.second * 0x9e3779b97f4a7c15u; }
@@ -71,13 +72,13 @@ class Rows {
   void add_points(const atalaya_sample &sample, const Entity &entity, uint16_t day, size_t index, uint64_t version,
                   Refused &refused);
   void append_fields(std::string &out, const atalaya_sample &sample, Refused &refused);
-  // Empty when the field cannot be stored.
+  // Returns "" if the field cannot be stored.
   std::string_view metric_of(const atalaya_field &field);
 
   core::NameOf name_of_;
-  std::unordered_map<std::string, Entity> entities_;  // by the tags as they stand in samples
-  size_t entities_size_ = 0;                          // in bytes, about
-  std::unordered_map<std::pair<uint64_t, uint32_t>, uint16_t, Hash> announced_;
+  std::unordered_map<std::string, Entity> entities_;  // by the tags in the order of the samples
+  size_t entities_size_ = 0;                          // approximate size in bytes
+  std::unordered_map<std::pair<uint64_t, uint32_t>, uint16_t, Hash> written_series_;
   std::unordered_map<std::pair<uint64_t, uint32_t>, uint16_t, Hash> announcing_;
   std::set<uint16_t> days_;
   std::string key_, scratch_, name_scratch_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables: docs/how-to/clickhouse.md.
+// The tables of the database: docs/how-to/clickhouse.md.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace atalaya::store::clickhouse {
 
 constexpr int64_t kSchemaVersion = 2;
 
-// For INSERT INTO, in the order of the writer's rows.
+// Tables and columns for INSERT INTO, in the order of the writer's rows.
 constexpr const char *kSeriesColumns = "series (day, metric, entity, tags.key, tags.value)";
 constexpr const char *kMetricsColumns = "metrics (metric, kind, unit, decimals, summary, version)";
 constexpr const char *kPointsColumns = "points (day, metric, entity, time_ns, duration_ns, value, count, is_count, version)";

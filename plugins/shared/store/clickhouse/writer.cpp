@@ -89,7 +89,7 @@ Refused Writer::write(std::span<const atalaya_sample> samples, int64_t now_ns) {
   if (client_.could_return()) ready_ = false;
   for (size_t left = client_.servers();; --left) {
     try {
-      return write_here(samples, now_ns);
+      return write_to_server(samples, now_ns);
     } catch (const Error &error) {
       if (error.cause() != Cause::retry) throw;
       const bool is_last = left == 1 || !client_.connected();
@@ -99,12 +99,12 @@ Refused Writer::write(std::span<const atalaya_sample> samples, int64_t now_ns) {
   }
 }
 
-Refused Writer::write_here(std::span<const atalaya_sample> samples, int64_t now_ns) {
+Refused Writer::write_to_server(std::span<const atalaya_sample> samples, int64_t now_ns) {
   refused_.clear();
   try {
     prepare();
     const Refused refused = put(samples, now_ns);
-    client_.worked();
+    client_.mark_available();
     known_.clear();
     write_version(options_.version_file, version_);
     return refused;
@@ -148,7 +148,7 @@ void Writer::send_declarations(std::span<const atalaya_sample> samples, int64_t 
   const std::string rows = declarations_.rows_for(samples, now_ns);
   if (rows.empty()) return;
   if (const auto refusal = client_.insert(kMetricsColumns, rows))
-    throw Error(Cause::retry, name() + " refuses declarations of metrics (" + refusal->words +
+    throw Error(Cause::retry, name() + " refuses declarations of metrics (" + refusal->server_message +
                                   "); fix the table metrics, its constraints and views");
 }
 
@@ -156,9 +156,9 @@ void Writer::send_declarations(std::span<const atalaya_sample> samples, int64_t 
 void Writer::send_series() {
   if (rows_.series.places.empty()) return;
   if (const auto refusal = client_.insert(kSeriesColumns, rows_.series.bytes))
-    throw Error(Cause::retry, name() + " refuses series (" + refusal->words +
+    throw Error(Cause::retry, name() + " refuses series (" + refusal->server_message +
                                   "), and no point is stored without its series; fix the table series, its constraints and views");
-  rows_.announced();
+  rows_.mark_series_written();
 }
 
 // The database accepts or refuses a request as a whole.
@@ -169,8 +169,8 @@ void Writer::send(const char *columns, const TableRows &all) {
   const Part whole{0, rows.places.size()};
   const auto refusal = insert(columns, rows, whole);
   if (!refusal) return;
-  if (whole.last >= kManyRows && !takes_any(columns, rows))
-    throw Error(Cause::retry, name() + " accepts no row (" + refusal->words + "): INSERT INTO " + columns +
+  if (whole.last >= kManyRows && !accepts_any(columns, rows))
+    throw Error(Cause::retry, name() + " accepts no row (" + refusal->server_message + "): INSERT INTO " + columns +
                                   "; fix the table, its constraints and views");
   size_t requests = 0;
   search(columns, rows, whole, *refusal, requests);
@@ -182,7 +182,7 @@ std::optional<Refusal> Writer::insert(const char *columns, const TableRows &rows
   return client_.insert(columns, std::string_view(rows.bytes).substr(begin, end - begin));
 }
 
-bool Writer::takes_any(const char *columns, const TableRows &rows) {
+bool Writer::accepts_any(const char *columns, const TableRows &rows) {
   for (size_t i = 0; i < kTrials; ++i) {
     const size_t row = i * (rows.places.size() - 1) / (kTrials - 1);
     if (!insert(columns, rows, {row, row + 1})) return true;
@@ -201,8 +201,8 @@ void Writer::search(const char *columns, const TableRows &rows, Part part, const
   const size_t middle = part.first + (part.last - part.first) / 2;
   for (const Part half : {Part{part.first, middle}, Part{middle, part.last}}) {
     if (requests++ >= kMaxRequests)
-      throw Error(Cause::retry, name() + " refuses many rows, " + std::to_string(known_.size()) + " so far (" + refusal.words +
-                                    "); the search goes on when the batch comes again");
+      throw Error(Cause::retry, name() + " refuses many rows, " + std::to_string(known_.size()) + " so far (" +
+                                    refusal.server_message + "); the search goes on when the batch comes again");
     if (const auto again = insert(columns, rows, half)) search(columns, rows, half, *again, requests);
   }
 }

@@ -68,7 +68,7 @@ std::string AnswerParts::part(const Plan &plan, size_t begin, store::Store &stor
       const std::vector<Answer> answers = answers_of(query_, some, store, budget);
       std::string text = render_(answers, budget);
       size_t points = 1;
-      for (const Answer &answer : answers) points += held_by(answer);
+      for (const Answer &answer : answers) points += points_of(answer);
       // As many groups as fill three quarters, if the next ones are like these.
       groups_ = std::clamp<size_t>((end - begin) * points_ / points * 3 / 4, 1, 4 * groups_);
       last_ = plan.groups[end - 1].key;

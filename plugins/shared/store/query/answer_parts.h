@@ -12,20 +12,20 @@
 
 namespace atalaya::query {
 
-// The answers of one query as text, part by part: for results that need not be in memory as a whole. Parts are in the order of
-// run_query, and have the same values. Between parts nothing of the store is held, so that each may come from another object of
-// the same store, and a slow reader blocks nobody. Series that begin between two parts may be missing.
+// The answers of one query as text, in parts, for results that are too large for memory. The parts have the order and the
+// values of run_query. No lock of the store is held between parts, so that each part may come from another object of the same
+// store, and a slow reader blocks nobody. Series that start between two parts may be missing.
 class AnswerParts {
  public:
-  // May throw TooManyPoints, and is then called with fewer answers.
+  // Formats answers. May throw TooManyPoints; it is then called with fewer answers.
   using Render = std::function<std::string(const std::vector<Answer> &, Budget &)>;
 
   // A part has at most `points` points, unless a single answer has more.
   AnswerParts(Query query, size_t points, Render render) : query_(std::move(query)), points_(points), render_(std::move(render)) {}
 
   bool finished() const { return finished_; }
-  // The next part. Empty: no more answers, or none of these has points. Throws as run_query does. The time of the limits is that
-  // of the call, however often it has to try.
+  // Returns the next part. Empty: no more answers, or none of these has points. Throws as run_query does. The time limit is
+  // that of the call, for all its attempts.
   std::string next(store::Store &store, const Limits &limits);
 
  private:
@@ -38,7 +38,7 @@ class AnswerParts {
   const size_t points_;
   const Render render_;
   std::vector<std::string> last_;  // key of the last group
-  size_t groups_ = 0;              // of the next part; 0: all
+  size_t groups_ = 0;              // number of groups in the next part; 0: all
   bool checked_ = false;
   bool finished_ = false;
 };

@@ -27,7 +27,7 @@ Budget Budget::part(size_t points) const {
 Budget Budget::half() const {
   const int64_t remaining_ns = std::max<int64_t>(deadline_ - core::monotonic(), 0);
   Limits limits = limits_;
-  limits.points = (limits_.points - std::min(held_, limits_.points)) / 2;
+  limits.points = (limits_.points - std::min(reserved_, limits_.points)) / 2;
   limits.time_ns = remaining_ns / 2;
   return Budget(limits);
 }

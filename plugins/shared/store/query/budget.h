@@ -13,17 +13,17 @@ class Budget {
  public:
   explicit Budget(const Limits &limits);
 
-  // More points are kept in memory; `release` when they are no longer. Throws TooMuch.
-  void hold(size_t points) {
-    held_ += points;
-    if (held_ > limits_.points) too_many();
+  // Counts points that are kept in memory until `release`. Throws TooMuch.
+  void reserve(size_t points) {
+    reserved_ += points;
+    if (reserved_ > limits_.points) too_many();
   }
-  void release(size_t points) { held_ -= points; }
+  void release(size_t points) { reserved_ -= points; }
   // Counts calculation steps and checks the time limit periodically. Throws TooMuch, or Cancelled.
   void work(size_t steps) {
-    constexpr size_t kBetweenLooks = 16384;
+    constexpr size_t kStepsBetweenChecks = 16384;
     steps_ += steps;
-    if (steps_ < kBetweenLooks) return;
+    if (steps_ < kStepsBetweenChecks) return;
     steps_ = 0;
     check_time();
   }
@@ -41,15 +41,15 @@ class Budget {
 
   const Limits limits_;
   const int64_t deadline_;
-  size_t held_ = 0, steps_ = 0;
+  size_t reserved_ = 0, steps_ = 0;
 };
 
 // The number of points of a result.
-inline size_t held_by(const Answer &answer) {
+inline size_t points_of(const Answer &answer) {
   return answer.points.size() + answer.counts.size();
 }
 
-// The end of a message about the number of series: longer intervals do not help.
+// The end of an error about the number of series, which longer intervals do not reduce.
 inline constexpr const char *kAskForFewerSeries =
     "; narrow the query with tags or a shorter time range, or raise --max-points: 20 points allow one series";
 // The end of every other message of TooMuch.

@@ -71,7 +71,7 @@ double size_of(const Answer &answer) {
 }  // namespace
 
 void release(const std::vector<Answer> &answers, Budget &budget) {
-  for (const Answer &answer : answers) budget.release(held_by(answer));
+  for (const Answer &answer : answers) budget.release(points_of(answer));
 }
 
 void select_top(std::vector<Answer> &answers, size_t top, Budget &budget, std::vector<Answer> *rest) {
@@ -93,7 +93,7 @@ void select_top(std::vector<Answer> &answers, size_t top, Budget &budget, std::v
       if (rest != nullptr)
         rest->push_back(std::move(answers[i]));
       else
-        budget.release(held_by(answers[i]));
+        budget.release(points_of(answers[i]));
       continue;
     }
     --left[metric];
@@ -102,10 +102,10 @@ void select_top(std::vector<Answer> &answers, size_t top, Budget &budget, std::v
   answers = std::move(kept);
 }
 
-std::vector<store::Series> selected(const Query &query, store::Store &store, size_t most) {
+std::vector<store::Series> selected(const Query &query, store::Store &store, size_t maximum) {
   check(query);
-  auto series = store.series({query.metrics, query.tags, query.range}, most + 1);
-  if (series.size() > most) throw TooManySeries("more than " + std::to_string(most) + " series match" + kAskForFewerSeries);
+  auto series = store.series({query.metrics, query.tags, query.range}, maximum + 1);
+  if (series.size() > maximum) throw TooManySeries("more than " + std::to_string(maximum) + " series match" + kAskForFewerSeries);
   if (query.kinds != Kinds::all) leave_kinds(query.kinds, series);
   if (!query.tags_if_any.empty()) leave_if_any(query.tags_if_any, series);
   if (series.empty() && query.kinds == Kinds::all) check_known(query, store);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a query to its answers, over any store.
+// Runs queries over any store.
 #pragma once
 
 #include <vector>
@@ -9,15 +9,15 @@
 
 namespace atalaya::query {
 
-// Selects series, computes their rates, downsamples each of them, and merges those of a group. Answers come by metric and tags.
-// Throws Wrong, UnknownMetric, TooMuch and store::Error.
+// Selects series, computes their rates, downsamples each of them, and merges those of a group. Answers are sorted by metric and
+// tags. Throws Wrong, UnknownMetric, TooMuch and store::Error.
 std::vector<Answer> run_query(const Query &query, store::Store &store, Budget &budget);
 
-// The series of a query, checked and within the budget, or at most this many.
+// Selects and checks the series of a query. Throws if they exceed the budget, or this number.
 std::vector<store::Series> selected(const Query &query, store::Store &store, Budget &budget);
-std::vector<store::Series> selected(const Query &query, store::Store &store, size_t most);
+std::vector<store::Series> selected(const Query &query, store::Store &store, size_t maximum);
 
-// The order of "most": the average of an answer's points, or their sum, which a short peak does not make large.
+// Selects the answers with the largest values: by average, or by sum, in which a short peak has little weight.
 // Keeps at most `top` answers of each metric, those with the largest integrals, and the largest first; 0: all. Releases the others,
 // or moves them to `rest`, by metric.
 void select_top(std::vector<Answer> &answers, size_t top, Budget &budget, std::vector<Answer> *rest = nullptr);

@@ -12,8 +12,8 @@ namespace atalaya::query {
 
 enum class DeviceKind { disk, interface };
 
-// Partitions, paths, and the devices on top of others, by name and host by host, if the host has another one: the same traffic must
-// count once. Add all devices first.
+// Finds partitions, paths, and the devices on top of others, by host and name. They are excluded if the host has another device, so
+// that traffic counts once. Add all devices first.
 class LayeredDevices {
  public:
   explicit LayeredDevices(DeviceKind kind) : kind_(kind) {}
@@ -26,7 +26,7 @@ class LayeredDevices {
 
   DeviceKind kind_;
   std::set<std::pair<std::string, std::string>> disks_;  // host and name
-  std::set<std::string, std::less<>> hosts_;             // with a device that stands on no other
+  std::set<std::string, std::less<>> hosts_;             // hosts with a device that is not on top of another
 };
 
 }  // namespace atalaya::query

@@ -11,7 +11,8 @@
 
 namespace atalaya::query {
 
-// Constant between the ends of windows: two windows add up for as long as both hold, whatever their lengths.
+// Values are constant between the ends of windows: two windows are added for the time in which both are valid, whatever their
+// lengths.
 class Levels {
  public:
   // Adds a value that is valid in (begin, end].
@@ -27,7 +28,7 @@ class Levels {
   }
   bool empty() const { return levels_.empty(); }
   size_t size() const { return levels_.size(); }
-  // Of the times at which a series has a value.
+  // The minimum over the times at which a series has a value.
   double min() const {
     double found = std::numeric_limits<double>::infinity();
     for (const auto &[end, level] : levels_)
@@ -49,11 +50,11 @@ class Levels {
   void cut(int64_t time_ns, Budget &budget) {
     const auto next = levels_.lower_bound(time_ns);
     if (next != levels_.end() && next->first == time_ns) return;
-    budget.hold(1);
+    budget.reserve(1);
     levels_.emplace_hint(next, time_ns, next == levels_.end() ? Level{} : next->second);
   }
 
-  std::map<int64_t, Level> levels_;  // by their end
+  std::map<int64_t, Level> levels_;  // by the end of their interval
 };
 
 }  // namespace atalaya::query

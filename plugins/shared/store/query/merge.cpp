@@ -40,7 +40,7 @@ class Merge {
   std::vector<Point> run(int64_t until_ns) {
     std::vector<Point> result;
     while (!cursors_.empty() && cursors_.top().time_ns <= until_ns) {
-      budget_.hold(1);
+      budget_.reserve(1);
       result.push_back(at(cursors_.top().time_ns));
       budget_.work(1 + values_.size() + between_.size());
     }
@@ -54,7 +54,7 @@ class Merge {
     while (!cursors_.empty() && cursors_.top().time_ns == time_ns) take(cursors_.top());
     if (!between_.empty()) add_missing(time_ns);
     if (in_order_) set_in_order();
-    return {time_ns, values_.empty() ? std::numeric_limits<double>::quiet_NaN() : aggregator_.of(values_)};
+    return {time_ns, values_.empty() ? std::numeric_limits<double>::quiet_NaN() : aggregator_.apply(values_)};
   }
 
   void take(Cursor cursor) {

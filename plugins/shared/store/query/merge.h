@@ -11,9 +11,9 @@
 
 namespace atalaya::query {
 
-// One series of several: at every time that any of them has a point. A series counts from its first to its last point; in between
-// it has its value, that of the window around the time, or the aggregator's substitute for a missing one: a value on the line
-// between its neighbours, 0, or nothing. Points that are not a number count as nothing. There are no results after `until_ns`.
+// Merges series into one, with a point at every time at which any of them has one. From its first to its last point, a series
+// has the value of its point, of the window around the time, or the aggregator's substitute: a value on the line between its
+// neighbours, 0, or none. Ignores points that are NaN. There are no results after `until_ns`.
 std::vector<Point> merged(std::span<const std::vector<Point>> series, const Aggregator &aggregator, Budget &budget,
                           int64_t until_ns = std::numeric_limits<int64_t>::max());
 

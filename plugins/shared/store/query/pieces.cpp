@@ -56,7 +56,7 @@ std::vector<store::TagFilter> tag_filters(std::string_view where, const std::vec
   return filters;
 }
 
-std::string exactly(std::string_view text) {
+std::string exact_pattern(std::string_view text) {
   std::string pattern;
   for (const char c : text) {
     if (std::string_view("*?[]\\!~").find(c) != std::string_view::npos) pattern += '\\';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pieces of questions, whether a command, OpenTSDB's or Prometheus' language asks. `where` is what the asker calls the piece: what
-// is wrong with it begins with that. All throw Wrong.
+// Parses parts of queries, for commands and for the languages of OpenTSDB and Prometheus. `where` names the part in the syntax
+// of the user; errors start with it. All functions throw Wrong.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@
 
 namespace atalaya::query {
 
-// A time as parse_time reads it.
+// Parses a time as parse_time does.
 int64_t time_of(std::string_view where, std::string_view text, int64_t now_ns);
 Aggregator aggregator_of(std::string_view where, std::string_view name);
-// "none" too, which is no aggregator.
+// Sets the aggregator with this name; "none" removes it.
 void set_aggregator(Query &query, std::string_view where, std::string_view name);
 void set_downsample(Query &query, std::string_view where, std::string_view text);
-// "key=value" to filters; several of one key are one.
+// Converts "key=value" to filters; merges several of one key.
 std::vector<store::TagFilter> tag_filters(std::string_view where, const std::vector<std::string> &words);
 
 // A pattern that matches only this text.
-std::string exactly(std::string_view text);
+std::string exact_pattern(std::string_view text);
 // Splits at the separator; keeps empty parts.
 std::vector<std::string> parts_of(std::string_view text, char between);
 // Splits at commas; removes empty parts.

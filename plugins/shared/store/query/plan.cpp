@@ -115,7 +115,7 @@ std::vector<const store::CollectedTime *> collected_of(const std::vector<store::
   std::vector<const store::CollectedTime *> times;
   times.reserve(series.size());
   for (const store::Series &one : series)
-    times.push_back(&collection.of(store::tag_of(one.tags, "host"), store::family_of(one.metric)));
+    times.push_back(&collection.collected_time_of(store::tag_of(one.tags, "host"), store::family_of(one.metric)));
   return times;
 }
 
@@ -129,9 +129,9 @@ std::vector<const store::CollectedTime *> collected_of(const Group &group, const
 }
 
 Range wider(const Range &range) {
-  constexpr int64_t kFirst = std::numeric_limits<int64_t>::min() + Hold::kLongest;
-  constexpr int64_t kLast = std::numeric_limits<int64_t>::max() - Hold::kLongest;
-  return {std::max(range.from_ns, kFirst) - Hold::kLongest, std::min(range.to_ns, kLast) + Hold::kLongest};
+  constexpr int64_t kFirst = std::numeric_limits<int64_t>::min() + ValueWindows::kLongest;
+  constexpr int64_t kLast = std::numeric_limits<int64_t>::max() - ValueWindows::kLongest;
+  return {std::max(range.from_ns, kFirst) - ValueWindows::kLongest, std::min(range.to_ns, kLast) + ValueWindows::kLongest};
 }
 
 }  // namespace

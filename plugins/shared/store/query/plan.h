@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a query to its groups of series, and from some of these to answers.
+// Divides the series of a query into groups, one per answer, and selects some of the groups.
 #pragma once
 
 #include <cstddef>
@@ -15,24 +15,24 @@ namespace atalaya::query {
 
 // The series of one answer.
 struct Group {
-  std::vector<std::string> key;  // the metric, and the values that it is grouped by
+  std::vector<std::string> key;  // the metric, and the values of the keys of the group
   std::vector<size_t> series;
 };
 
 struct Plan {
-  Range range;  // to scan
+  Range range;  // the range to scan
   std::vector<store::Series> series;
-  std::vector<Group> groups;  // by key, which is the order of answers
+  std::vector<Group> groups;  // sorted by key, which is the order of answers
   std::shared_ptr<const store::Collection> collection;
-  std::vector<const store::CollectedTime *> collected;  // of each series, in `collection`
+  std::vector<const store::CollectedTime *> collected;  // collected time of each series, in `collection`
 
-  // Of some groups, with their series only.
+  // The plan for some groups, with their series only.
   Plan part(size_t begin, size_t end) const;
 };
 
 // Throws as `selected` does.
 Plan plan_of(const Query &query, store::Store &store, Budget &budget);
-// Throws if a function needs points of the series that were rolled up. The points that it reads leave the budget again.
+// Throws if a function needs points of the series that were rolled up. Releases the points that it reads from the budget.
 void check_points(const Query &query, const Plan &plan, store::Store &store, Budget &budget);
 std::vector<Answer> answers_of(const Query &query, Plan &plan, store::Store &store, Budget &budget);
 

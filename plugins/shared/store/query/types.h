@@ -56,40 +56,40 @@ class Cancelled : public std::runtime_error {
 struct Point {
   int64_t time_ns = 0;
   double value = 0;         // not a number: unknown, added by a fill policy
-  int64_t duration_ns = 0;  // of stored values that hold for a window: its length; else 0
+  int64_t duration_ns = 0;  // length of the window in which a stored value is valid; else 0
 
-  // Its window contains the time.
-  bool covers(int64_t other_ns) const { return other_ns <= time_ns && core::begin_of(time_ns, duration_ns) < other_ns; }
+  // Whether the point's window contains the time.
+  bool covers(int64_t other_ns) const { return other_ns <= time_ns && core::start_of(time_ns, duration_ns) < other_ns; }
 };
 
 // The end that names an interval and belongs to it. Windows are (from, to] and have the time of their end; OpenTSDB's intervals are
-// [from, to) and have the time of their begin.
+// [from, to) and have the time of their start.
 enum class Edge { end, start };
 
 enum class Fill { none, nan, null, zero };
 
 struct Downsample {
   int64_t interval_ns = 0;             // 0: the whole range is one interval
-  std::optional<Aggregator> function;  // absent: the amount of deltas, the last total, the integral per time of the rest
+  std::optional<Aggregator> function;  // absent: the amount of deltas, the last value of totals, integral / time of the others
   Fill fill = Fill::none;
-  int64_t offset_ns = 0;  // intervals begin so long after multiples of their length
+  int64_t offset_ns = 0;  // offset of the starts of intervals from multiples of their length
 };
 
 // Changes per second. A decrease of a counter is a reset, which leaves a gap, or a wrap, if its largest value is known.
 struct Rate {
   bool counter = true;
-  double largest = 0;      // of a counter that wraps; 0: none
+  double largest = 0;      // largest value of a counter that wraps; 0: it does not wrap
   double reset_value = 0;  // a higher rate across a decrease is a reset, not a wrap; 0: no limit
 };
 
-// Totals, and metrics of an unknown kind, are what they are at a time; values of the others are those of a stretch of time.
+// Totals and metrics of an unknown kind have values at instants; the others have values of intervals.
 enum class Kinds { all, intervals, instants };
 
 struct Query {
-  std::vector<std::string> metrics;  // patterns
+  std::vector<std::string> metrics;  // patterns of names
   Kinds kinds = Kinds::all;
   std::vector<store::TagFilter> tags;
-  std::vector<store::TagFilter> tags_if_any;  // apply only to series with the tag
+  std::vector<store::TagFilter> tags_if_any;  // filters that apply only to series with the tag
   Range range;
   Aggregator aggregator = Aggregator::zimsum();
   bool group = true;                  // false: an answer per series (aggregator "none")
@@ -99,7 +99,7 @@ struct Query {
   Edge edge = Edge::end;
 };
 
-// A double holds all integers up to this one.
+// A double represents exactly all integers up to this one.
 constexpr int64_t kExactCounts = int64_t{1} << 53;
 struct Count {
   int64_t time_ns = 0;
@@ -108,29 +108,29 @@ struct Count {
 
 // The collected part of an interval: an average is of this part only.
 struct Covered {
-  int64_t time_ns = 0;  // of the interval's point
-  double part = 1;      // 0 to 1
+  int64_t time_ns = 0;  // time of the interval's point
+  double part = 1;      // collected part, 0 to 1
 };
 
 struct Answer {
   std::string metric;
-  Tags tags;                                 // common to all its series
+  Tags tags;                                 // tags that all its series have
   std::vector<std::string> aggregated_tags;  // keys in which they differ
   std::vector<Point> points;
   std::vector<Count> counts;                      // by time: exact values of points that are a stored count beyond kExactCounts
   std::vector<Covered> partly;                    // by time: the points of intervals that were not collected completely
   double coverage = 1;                            // the collected part of the range; for answers with intervals
-  std::optional<double> integral = std::nullopt;  // over the range, where the points are sums
+  std::optional<double> integral = std::nullopt;  // integral over the range, if the points are sums
   int64_t window_ns = 0;                          // the longest last window of its series; 0: unknown
-  // Of the points: of a rate its own kind and unit. Null: unknown.
+  // kind and unit of the points; those of a rate differ from its metric's. Null: unknown
   std::shared_ptr<const store::MetricInfo> info = nullptr;
 };
 
 struct Limits {
-  size_t series = 100'000;     // at least; more where the limit of points allows it
-  size_t points = 10'000'000;  // in memory at a time, after downsampling
+  size_t series = 100'000;     // maximum series; more are allowed if the limit of points permits it
+  size_t points = 10'000'000;  // maximum points in memory at a time, after downsampling
   int64_t time_ns = 60'000'000'000;
-  int64_t request_ns = 0;                        // the time of the whole request, where time_ns is the rest of it
+  int64_t request_ns = 0;                        // time limit of the complete request; time_ns is the rest of it
   const std::atomic<bool> *cancelled = nullptr;  // the query stops soon after it becomes true; null: never
 };
 

@@ -20,7 +20,7 @@
 namespace atalaya::query {
 namespace {
 
-constexpr int64_t kMaxWindow = Hold::kLongest;
+constexpr int64_t kMaxWindow = ValueWindows::kLongest;
 constexpr size_t kGroupsAPart = 20'000;
 constexpr size_t kPointsAUsage = 20;  // the memory of one, in points
 
@@ -54,7 +54,7 @@ class Integrals : public store::PointVisitor {
       group.usage.sum_unit = std::move(integral.name);
       group.per_second = integral.per_second;
       of_series_.push_back(&group);
-      const auto *collected = &collection.of(store::tag_of(one.tags, "host"), store::family_of(one.metric));
+      const auto *collected = &collection.collected_time_of(store::tag_of(one.tags, "host"), store::family_of(one.metric));
       host_sums_.push_back(&*group.hosts.try_emplace(collected, 0).first);
     }
   }
@@ -70,15 +70,15 @@ class Integrals : public store::PointVisitor {
     if (kind == store::Kind::total) return add_total(series, plain);
     const bool is_amount = kind == store::Kind::delta;
     if (is_amount && plain.durations_ns.front() <= 0) return points(series, plain);
-    each_held(summary, plain, is_amount, [&](const Held &held) { add(series, held); });
+    for_each_held(summary, plain, is_amount, [&](const ValueWindow &held) { add(series, held); });
   }
 
  private:
-  void add(size_t series, const Held &sample) {
+  void add(size_t series, const ValueWindow &sample) {
     // An amount without a window has been counted somewhere else, and is whole.
     const bool whole = sample.duration_ns <= 0 && of_series_[series]->kind == store::Kind::delta;
     if (whole) add_held(series, {sample.time_ns, 1, sample.value});
-    holds_[series].add(sample.time_ns, sample.duration_ns, sample.value, [&](const Held &held) {
+    holds_[series].add(sample.time_ns, sample.duration_ns, sample.value, [&](const ValueWindow &held) {
       if (!is_counted(series, sample, held)) return;
       if (whole)
         cover(*of_series_[series], held);
@@ -86,13 +86,13 @@ class Integrals : public store::PointVisitor {
         add_held(series, held);
     });
   }
-  bool is_counted(size_t series, const Held &sample, const Held &held) const {
+  bool is_counted(size_t series, const ValueWindow &sample, const ValueWindow &held) const {
     return sample.duration_ns > 0 ||
-           host_sums_[series]->first->counts(core::begin_of(held.time_ns, held.duration_ns), held.time_ns);
+           host_sums_[series]->first->counts(core::start_of(held.time_ns, held.duration_ns), held.time_ns);
   }
-  void add_held(size_t series, const Held &held) {
+  void add_held(size_t series, const ValueWindow &held) {
     UsageGroup &group = *of_series_[series];
-    const int64_t begin = core::begin_of(held.time_ns, held.duration_ns);
+    const int64_t begin = core::start_of(held.time_ns, held.duration_ns);
     const double inside = overlap(begin, held.time_ns);
     if (inside <= 0) return;
     const bool delta = group.kind == store::Kind::delta;
@@ -108,8 +108,8 @@ class Integrals : public store::PointVisitor {
     of_series_[series]->usage.sum += sum;
     host_sums_[series]->second += sum;
   }
-  void cover(UsageGroup &group, const Held &held) const {
-    group.usage.covered.add(std::max(core::begin_of(held.time_ns, held.duration_ns), range_.from_ns),
+  void cover(UsageGroup &group, const ValueWindow &held) const {
+    group.usage.covered.add(std::max(core::start_of(held.time_ns, held.duration_ns), range_.from_ns),
                             std::min(held.time_ns, range_.to_ns));
   }
   // A decrease is a reset: that change is unknown.
@@ -134,7 +134,7 @@ class Integrals : public store::PointVisitor {
   Budget &budget_;
   std::vector<UsageGroup *> of_series_;
   std::vector<std::pair<const store::CollectedTime *const, double> *> host_sums_;  // of each series
-  std::vector<Hold> holds_;
+  std::vector<ValueWindows> holds_;
   std::vector<int64_t> last_;  // of totals: the point before
   std::vector<double> last_values_;
 };
@@ -147,7 +147,7 @@ void set_average(const Range &range, UsageGroup &group) {
     const int64_t collected_ns = collected->length_in(range.from_ns, range.to_ns);
     if (sum == 0 && !is_one && collected_ns == 0) continue;
     hosts.push_back(collected);
-    const int64_t windows_ns = is_one || collected->stretches().empty() ? group.usage.covered.length_ns() : 0;
+    const int64_t windows_ns = is_one || collected->time_intervals().empty() ? group.usage.covered.length_ns() : 0;
     const int64_t length_ns = std::max(collected_ns, windows_ns);
     if (length_ns > 0) group.usage.average += sum / (static_cast<double>(length_ns) / 1e9);
   }
@@ -159,7 +159,7 @@ void take_usages(const Range &range, UsageGroups &groups, std::vector<Usage> &us
   for (auto &[key, group] : groups) {
     if (group.levels.empty()) continue;
     budget.release(group.levels.size());
-    budget.hold(kPointsAUsage);
+    budget.reserve(kPointsAUsage);
     Usage &usage = group.usage;
     set_average(range, group);
     usage.amount = usage.sum;

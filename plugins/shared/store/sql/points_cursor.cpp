@@ -72,13 +72,13 @@ void PointsCursor::column(sqlite3_context *context, TableColumn column) const {
     case TableColumn::entity:
       return sqlite3_result_int64(context, chunk_entity_);
     case TableColumn::value:
-      return give(context, is_rolled_ ? plain_value(rolled_[point_], kind_) : values_.at(point_));
+      return set_result(context, is_rolled_ ? plain_value(rolled_[point_], kind_) : values_.at(point_));
     default:
-      if (is_rolled_) give_rolled(context, rolled_[point_], column);  // else NULL
+      if (is_rolled_) set_rolled_result(context, rolled_[point_], column);  // else NULL
   }
 }
 
-void PointsCursor::give(sqlite3_context *context, const Number &value) {
+void PointsCursor::set_result(sqlite3_context *context, const Number &value) {
   if (value.is_count) {
     sqlite3_result_int64(context, value.count);
   } else {
@@ -86,26 +86,26 @@ void PointsCursor::give(sqlite3_context *context, const Number &value) {
   }
 }
 
-void PointsCursor::give_rolled(sqlite3_context *context, const RolledPoint &point, TableColumn column) {
+void PointsCursor::set_rolled_result(sqlite3_context *context, const RolledPoint &point, TableColumn column) {
   switch (column) {
     case TableColumn::count:
       return sqlite3_result_int64(context, point.count);
     case TableColumn::sum:
-      return give(context, point.sum);
+      return set_result(context, point.sum);
     case TableColumn::min:
-      return give(context, point.min);
+      return set_result(context, point.min);
     case TableColumn::max:
-      return give(context, point.max);
+      return set_result(context, point.max);
     case TableColumn::first:
-      return give(context, point.first);
+      return set_result(context, point.first);
     default:
-      return give(context, point.last);
+      return set_result(context, point.last);
   }
 }
 
 int64_t PointsCursor::nanoseconds(int64_t ms) {
-  constexpr int64_t most = INT64_MAX / kMillisecond;
-  return std::clamp(ms, -most, most) * kMillisecond;
+  constexpr int64_t maximum = INT64_MAX / kMillisecond;
+  return std::clamp(ms, -maximum, maximum) * kMillisecond;
 }
 
 void PointsCursor::read_bounds(unsigned bounds, sqlite3_value **arguments) {
@@ -119,8 +119,8 @@ void PointsCursor::read_bounds(unsigned bounds, sqlite3_value **arguments) {
     return type == SQLITE_INTEGER || type == SQLITE_FLOAT ? value : nullptr;
   };
   const auto milliseconds = [](sqlite3_value *value) {
-    constexpr double most = 9e18 / kMillisecond;
-    return static_cast<int64_t>(std::clamp(sqlite3_value_double(value), -most, most));
+    constexpr double maximum = 9e18 / kMillisecond;
+    return static_cast<int64_t>(std::clamp(sqlite3_value_double(value), -maximum, maximum));
   };
   if (auto *value = take(of_entity)) entity_ = sqlite3_value_int64(value);
   if (auto *value = take(of_metric)) metric_ = sqlite3_value_int64(value);

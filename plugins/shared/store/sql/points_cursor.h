@@ -18,10 +18,10 @@
 
 namespace atalaya::store {
 
-// From `count` on: of rolled points; else NULL.
+// Columns of the table. Those from `count` on are of rolled points; for other points they are NULL.
 enum class TableColumn { time, metric, entity, value, count, sum, min, max, first, last };
 
-// Which bounds a scan has: bits of sqlite3_index_info::idxNum, in the order of their arguments.
+// The bounds of a scan: bits of sqlite3_index_info::idxNum, in the order of their arguments.
 enum Bound : unsigned { of_entity = 1, of_metric = 2, above = 4, below = 8 };
 
 struct PointsTable : sqlite3_vtab {
@@ -44,21 +44,21 @@ class PointsCursor : public sqlite3_vtab_cursor {
   void column(sqlite3_context *context, TableColumn column) const;
 
  private:
-  static void give(sqlite3_context *context, const Number &value);
-  static void give_rolled(sqlite3_context *context, const RolledPoint &point, TableColumn column);
+  static void set_result(sqlite3_context *context, const Number &value);
+  static void set_rolled_result(sqlite3_context *context, const RolledPoint &point, TableColumn column);
   int64_t time_ns() const { return is_rolled_ ? time_of(rolled_[point_]) : times_->times_ns[point_]; }
 
   static int64_t nanoseconds(int64_t ms);
 
-  // A bound that is no number bounds nothing: SQLite checks every row again.
+  // Ignores bounds that are not numbers, because SQLite checks every row again.
   void read_bounds(unsigned bounds, sqlite3_value **arguments);
 
-  // To the next point that counts, if this one does not.
+  // Moves to the next point within the bounds, if this one is not.
   int settle();
   bool is_requested(int64_t time_ns) const;
 
   int open_chunk();
-  int open_chunk(std::string_view data);  // whose head is open
+  int open_chunk(std::string_view data);  // opens the data of a chunk whose head is open
   int open_pool(std::string_view head, std::string_view data);
   int open_member();
   void list_metrics();
@@ -78,15 +78,15 @@ class PointsCursor : public sqlite3_vtab_cursor {
   bool is_rolled_ = false;
   ChunkReader reader_, newer_reader_;
   PoolReader pool_;
-  std::vector<int64_t> members_;  // of the pool, that are still to be read
-  std::vector<int64_t> metrics_;  // of the chunk
+  std::vector<int64_t> members_;  // members of the pool that are not read yet
+  std::vector<int64_t> metrics_;  // ids of the metrics of the chunk
   size_t at_metric_ = 0;
   const Times *times_ = nullptr;
   Values values_;
   std::vector<RolledPoint> rolled_;
   Kind kind_{};
   size_t point_ = 0, points_end_ = 0;
-  std::set<std::pair<int64_t, int64_t>> replaced_;  // metric and time
+  std::set<std::pair<int64_t, int64_t>> replaced_;  // metric and time of points that newer ones replace
 };
 
 }  // namespace atalaya::store

@@ -7,8 +7,8 @@
 
 namespace atalaya::store {
 
-// After this, `points` of this connection covers everything if its main database is a store; else nothing changes except that
-// the table exists.
+// After this call the view `points` of this connection has all points if its main database is a store; otherwise the call only
+// adds the table.
 core::Status register_points(sqlite3 *database);
 
 }  // namespace atalaya::store

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SQLite, and its prepared statements. As an extension all calls go through the table that the loading program hands over: it may
-// hold a SQLite of its own.
+// SQLite and its prepared statements. In an extension, all calls use the function table of the program that loads it, which may
+// contain its own SQLite.
 #pragma once
 
 #ifdef ATALAYA_SQLITE_EXTENSION
@@ -20,7 +20,7 @@ struct Finalize {
 };
 using Prepared = std::unique_ptr<sqlite3_stmt, Finalize>;
 
-// Null: SQLite has the error.
+// Returns null on an error, which SQLite stores.
 inline Prepared prepare(sqlite3 *database, const char *sql) {
   sqlite3_stmt *statement = nullptr;
   sqlite3_prepare_v2(database, sql, -1, &statement, nullptr);

@@ -46,27 +46,27 @@ int64_t ArrivalClock::at(const core::ClockReading &now) {
   if (!ahead_ns_) {
     begin(now);
   } else if (steps_.check(now)) {
-    keep(now);  // so that the next writer does not report this step again
+    save_clock(now);  // so that the next writer does not report this step again
   }
   return now.boottime + *ahead_ns_;
 }
 
 void ArrivalClock::begin(const core::ClockReading &now) {
-  const std::optional<Kept> kept = read();
+  const std::optional<StoredTime> kept = read();
   const bool is_same_boot = kept && kept->boot == boot_;
   if (is_same_boot) steps_.check({0, kept->realtime_ns, kept->boottime_ns});
   const auto step = steps_.check(now);
   const int64_t time_ns = kept ? next_time(*kept, now) : adopt(now.realtime);
   ahead_ns_ = time_ns - now.boottime;
   const bool is_kept = is_same_boot && !step && time_ns - now.boottime == kept->arrived_ns - kept->boottime_ns;
-  if (!is_kept) keep(now);
+  if (!is_kept) save_clock(now);
   if (step && warn_)
     warn_(core::step_text(*step) + " while no agent wrote to " + database_.path() +
           "; the age of its data does not change by that");
 }
 
-std::optional<ArrivalClock::Kept> ArrivalClock::read() {
-  std::optional<Kept> kept;
+std::optional<ArrivalClock::StoredTime> ArrivalClock::read() {
+  std::optional<StoredTime> kept;
   Statement(database_, "SELECT boot, boottime_ns, realtime_ns, arrived_ns FROM arrival_clock").each([&](const Row &row) {
     kept = {std::string(row.text(0)), row.integer(1), row.integer(2), row.integer(3)};
   });
@@ -74,7 +74,7 @@ std::optional<ArrivalClock::Kept> ArrivalClock::read() {
 }
 
 // Never before the newest arrival.
-int64_t ArrivalClock::next_time(const Kept &kept, const core::ClockReading &now) {
+int64_t ArrivalClock::next_time(const StoredTime &kept, const core::ClockReading &now) {
   int64_t time_ns = kept.arrived_ns;
   if (kept.boot == boot_) time_ns += std::max<int64_t>(now.boottime - kept.boottime_ns, 0);
   return std::max(time_ns, newest_until(database_, INT64_MAX).value_or(time_ns));
@@ -89,7 +89,7 @@ int64_t ArrivalClock::adopt(int64_t realtime_ns) {
   return time_ns;
 }
 
-void ArrivalClock::keep(const core::ClockReading &now) {
+void ArrivalClock::save_clock(const core::ClockReading &now) {
   Statement(database_,
             "INSERT OR REPLACE INTO arrival_clock(id, boot, boottime_ns, realtime_ns, arrived_ns) VALUES(1, ?1, ?2, ?3, ?4)")
       .run(std::string_view(boot_), now.boottime, now.realtime, now.boottime + *ahead_ns_);

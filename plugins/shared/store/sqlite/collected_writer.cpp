@@ -30,7 +30,7 @@ CollectedWriter::CollectedWriter(Database &database, core::NameOf name_of)
       extend_(database, "UPDATE collected SET end_ns = ?2, step_ns = ?3, arrived_ns = ?4 WHERE id = ?1") {}
 
 void CollectedWriter::add(const atalaya_sample &sample) {
-  if (core::begin_of(sample.time_ns, sample.duration_ns) < INT64_MIN + kLongestHold || sample.time_ns > INT64_MAX - kLongestHold)
+  if (core::start_of(sample.time_ns, sample.duration_ns) < INT64_MIN + kLongestHold || sample.time_ns > INT64_MAX - kLongestHold)
     return;  // a time that no clock has
   const std::string_view host = host_of(sample);
   if (sample.time_ns != time_ns_ || sample.duration_ns != duration_ns_ || host != host_) start_window(sample, host);

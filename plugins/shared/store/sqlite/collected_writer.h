@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes when each family of a host was collected, in the transaction of the batch: the times are as durable as the samples.
+// Writes when each family of a host was collected, in the transaction of the batch, so that the times are as durable as the
+// samples.
 #pragma once
 
 #include <atalaya/plugin.h>
@@ -21,11 +22,11 @@ class CollectedWriter {
  public:
   CollectedWriter(Database &database, core::NameOf name_of);
 
-  // A sample of metrics of the running batch. Samples of one window and host in a row cost a few comparisons.
+  // Adds a sample of metrics of the current batch. Consecutive samples of one window and host cost a few comparisons.
   void add(const atalaya_sample &sample);
   // Writes the times of the batch.
   void flush(int64_t now_ns);
-  // After a rollback.
+  // Call it after a rollback.
   void forget();
 
  private:
@@ -51,10 +52,10 @@ class CollectedWriter {
   std::map<std::string, size_t, std::less<>> families_;
   std::vector<std::string> family_names_;
   std::vector<char> is_host_;               // by name id: whether it is the tag "host"; 0: not looked up
-  std::string host_;                        // of the last sample
-  int64_t time_ns_ = 0, duration_ns_ = -1;  // of the last sample
+  std::string host_;                        // host of the last sample
+  int64_t time_ns_ = 0, duration_ns_ = -1;  // window of the last sample
   std::vector<bool> seen_;                  // families of the last window, by index
-  std::map<Key, CollectedRows> pending_;    // of the running batch
+  std::map<Key, CollectedRows> pending_;    // rows of the current batch
   std::map<Key, Last> last_;
 };
 

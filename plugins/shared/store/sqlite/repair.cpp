@@ -28,7 +28,7 @@ bool has_table(Database &database, const Table &table) {
 RowCounts verify_table(Database &database, const Table &table, const OnDamage &on_damage) {
   RowCounts counts;
   const auto part = [&](int64_t key) { return std::string(table.name) + ' ' + std::to_string(key); };
-  each_row(
+  for_each_row(
       database, table,
       [&](const Row &row) {
         const std::string problem = problem_of(table, row);
@@ -66,7 +66,7 @@ RowCounts copy_table(Database &from, const Table &table, Database &to, const std
       ++counts.damaged;  // or it breaks a rule of the table
     }
   };
-  each_row(from, table, copy, [&](int64_t, const std::string &) { ++counts.damaged; });
+  for_each_row(from, table, copy, [&](int64_t, const std::string &) { ++counts.damaged; });
   return counts;
 }
 

@@ -80,7 +80,7 @@ Retention::Retention(Database &database, const Limits &limits)
 void Retention::step(int64_t now_ns, int64_t rows, Dictionary &dictionary, Packer &packer) {
   is_stuck_ = false;
   Need need = this->need(now_ns - kLateNs);  // arrivals may have been that much later
-  if (!need.any()) return give_space_back();
+  if (!need.any()) return release_space();
   const int64_t entities = rows;
   Transaction transaction(database_);
   if (need.spans) rows -= delete_any_spans(need.expired_ns, rows);
@@ -102,7 +102,7 @@ void Retention::step(int64_t now_ns, int64_t rows, Dictionary &dictionary, Packe
   if (is_full && rows > 0 && expired == 0) expired = dictionary.delete_unused_names(now_ns);
   transaction.commit();
   is_stuck_ = is_full && rows > 0 && expired == 0;
-  give_space_back();
+  release_space();
 }
 
 // Of rows and chunks of the same arrival the rows are deleted first: they may be the same samples.
@@ -114,7 +114,7 @@ bool Retention::delete_oldest(const Need &need, int64_t &rows, Packer &packer) {
   const auto arrival_of = [](const std::optional<Arrived> &one) { return one ? one->arrived_ns : INT64_MAX; };
   const int64_t oldest_ns = std::min({arrival_of(window), arrival_of(chunk), arrival_of(rolled)});
   if (window && window->arrived_ns == oldest_ns) {
-    packer.lose(window->id);
+    packer.discard(window->id);
     delete_window(*window, rows);
     return true;
   }
@@ -239,7 +239,7 @@ int64_t Retention::delete_any_spans(int64_t before_ns, int64_t rows) {
   return database_.changes();
 }
 
-void Retention::give_space_back() {
+void Retention::release_space() {
   const int64_t unused = free_pages_.number().value_or(0) * page_size_;
   // Rows that become chunks leave their pages to the next rows.
   const int64_t used = used_bytes();

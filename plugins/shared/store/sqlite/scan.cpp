@@ -99,14 +99,14 @@ void Scan::run_group(Group &group) {
         const int64_t time_ns = row.integer(0);
         // Only whole times: of those that windows of several lengths share, each has its part.
         if (time_ns != last_ns && buffered_ >= (last_ns >= packed_ns ? kBuffered : kBufferedBesideChunks)) {
-          hand_over(group, {rest.from_ns, last_ns});
+          deliver(group, {rest.from_ns, last_ns});
           rest.from_ns = last_ns;
         }
         last_ns = time_ns;
         add_block(group, row);
       },
       block_of(first), block_of(last), range_.from_ns, range_.to_ns);
-  hand_over(group, rest);
+  deliver(group, rest);
 }
 
 void Scan::add_block(Group &group, const Row &row) {
@@ -178,47 +178,47 @@ void Scan::read_member(std::vector<Wanted> &wanted, const PoolReader::Member &me
 }
 
 void Scan::remove_newer(int64_t entity, std::vector<Wanted> &wanted) {
-  Stretch stretch;
-  for (const Wanted &one : wanted) stretch.add(one.pooled);
+  TimeInterval time_interval;
+  for (const Wanted &one : wanted) time_interval.add(one.pooled);
   chunks_.each(
       [&](const Row &row) {
         if (!reader_.open(row.blob(1))) return;  // reported where it is read
         reader_.set_data(row.blob(2));
         for (Wanted &one : wanted) one.pooled = without(one.pooled, reader_);
       },
-      entity, minus(stretch.first_ns, 1), stretch.last_ns);
+      entity, minus(time_interval.first_ns, 1), time_interval.last_ns);
 }
 
 void Scan::take_pooled(Wanted &wanted, int64_t until_ns) {
   const auto &times = wanted.pooled.times_ns;
-  const auto begin = times.begin() + static_cast<ptrdiff_t>(wanted.pooled_given);
+  const auto begin = times.begin() + static_cast<ptrdiff_t>(wanted.pooled_delivered);
   const auto end = static_cast<size_t>(std::upper_bound(begin, times.end(), until_ns) - times.begin());
-  if (end == wanted.pooled_given) return;
-  wanted.rows = merged(part_of(wanted.pooled, wanted.pooled_given, end), wanted.rows);
-  wanted.pooled_given = end;
+  if (end == wanted.pooled_delivered) return;
+  wanted.rows = merged(part_of(wanted.pooled, wanted.pooled_delivered, end), wanted.rows);
+  wanted.pooled_delivered = end;
 }
 
-void Scan::hand_over(Group &group, const Range &range) {
+void Scan::deliver(Group &group, const Range &range) {
   auto packed_until_ns = packed_until_ns_.begin();
   for (auto &[entity, wanted] : group) {
     for (Wanted &one : wanted) take_pooled(one, range.to_ns);
-    if (*packed_until_ns++ > range.from_ns) hand_over_packed(entity, wanted, range);
+    if (*packed_until_ns++ > range.from_ns) deliver_packed(entity, wanted, range);
     for (Wanted &one : wanted) {
-      hand_over_until(one, range.to_ns);
+      deliver_until(one, range.to_ns);
       one.rows.clear();
-      one.given = 0;
+      one.delivered = 0;
     }
   }
   buffered_ = 0;
 }
 
 // Chunks and rolled chunks, with the rows before and between them.
-void Scan::hand_over_packed(int64_t entity, std::vector<Wanted> &wanted, const Range &range) {
+void Scan::deliver_packed(int64_t entity, std::vector<Wanted> &wanted, const Range &range) {
   rolled_.seek(entity, range);
   chunks_.each(
       [&](const Row &row) {
         take_rolled(wanted, row.integer(3), row.integer(4), range);
-        hand_over_chunk(wanted, row, range);
+        deliver_chunk(wanted, row, range);
       },
       entity, range.from_ns, range.to_ns);
   take_rolled(wanted, range.to_ns, range.to_ns, range);
@@ -228,7 +228,7 @@ void Scan::take_rolled(std::vector<Wanted> &wanted, int64_t first_ns, int64_t la
   for (; rolled_.starts_until(last_ns); rolled_.advance()) {
     bool good = true;
     for (Wanted &one : wanted) {
-      hand_over_until(one, std::min(rolled_.first_ns(), first_ns) - 1);
+      deliver_until(one, std::min(rolled_.first_ns(), first_ns) - 1);
       good = rolled_.read(one.metric, rolled_points_) && good;
       one.rolled.add(rolled_points_, range);
     }
@@ -236,17 +236,17 @@ void Scan::take_rolled(std::vector<Wanted> &wanted, int64_t first_ns, int64_t la
   }
 }
 
-void Scan::hand_over_chunk(std::vector<Wanted> &wanted, const Row &chunk, const Range &range) {
+void Scan::deliver_chunk(std::vector<Wanted> &wanted, const Row &chunk, const Range &range) {
   bool good = reader_.open(chunk.blob(1));
   bool has_data = false;
   for (Wanted &one : wanted) {
     const Part *part = good ? reader_.find(one.metric) : nullptr;
     if (part == nullptr) continue;
     const auto &times = one.rows.times_ns;
-    const auto from = times.begin() + static_cast<ptrdiff_t>(one.given);
+    const auto from = times.begin() + static_cast<ptrdiff_t>(one.delivered);
     const auto first = std::lower_bound(from, times.end(), part->summary.first_ns);
-    hand_over_rows(one, static_cast<size_t>(first - times.begin()));
-    give_rolled(one, part->summary.first_ns);
+    deliver_rows(one, static_cast<size_t>(first - times.begin()));
+    deliver_rolled(one, part->summary.first_ns);
     const bool is_mixed = (first != times.end() && *first <= part->summary.last_ns) || one.rolled.has_until(part->summary.last_ns);
     const bool is_inside = part->summary.first_ns > range.from_ns && part->summary.last_ns <= range.to_ns;
     const auto set_data = [&] {
@@ -255,7 +255,7 @@ void Scan::hand_over_chunk(std::vector<Wanted> &wanted, const Row &chunk, const 
     if (one.steps) set_data();  // for the lengths of windows
     if (!is_mixed && is_inside && part->has_summary && take(one, *part, part->summary)) continue;
     set_data();
-    good = part->blocks == 0 ? hand_over_part(one, *part, range) : hand_over_blocks(one, *part, range);
+    good = part->blocks == 0 ? deliver_part(one, *part, range) : deliver_blocks(one, *part, range);
   }
   if (!good) damage_.add("chunks", chunk.integer(0));
 }
@@ -275,28 +275,28 @@ bool Scan::take(const Wanted &wanted, const Part &part, const Summary &summary) 
 }
 
 // A query of stretches takes summaries of blocks.
-bool Scan::hand_over_blocks(Wanted &wanted, const Part &part, const Range &range) {
+bool Scan::deliver_blocks(Wanted &wanted, const Part &part, const Range &range) {
   const Times *times = nullptr;
   for (const Block &block : reader_.blocks(part)) {
     const Summary &summary = block.summary;
     if (summary.last_ns <= range.from_ns || summary.first_ns > range.to_ns) continue;
-    hand_over_until(wanted, minus(summary.first_ns, 1));
+    deliver_until(wanted, minus(summary.first_ns, 1));
     const Column &rows = wanted.rows;
-    const bool is_mixed =
-        (wanted.given < rows.size() && rows.times_ns[wanted.given] <= summary.last_ns) || wanted.rolled.has_until(summary.last_ns);
+    const bool is_mixed = (wanted.delivered < rows.size() && rows.times_ns[wanted.delivered] <= summary.last_ns) ||
+                          wanted.rolled.has_until(summary.last_ns);
     const bool is_inside = summary.first_ns > range.from_ns && summary.last_ns <= range.to_ns;
     if (!is_mixed && is_inside && take(wanted, part, summary)) continue;
     if (times == nullptr && !read_part(part, times)) return false;
-    give_part(wanted, part, *times, std::max(block.begin, place_after(*times, range.from_ns)),
-              std::min(block.end, place_after(*times, range.to_ns)));
+    deliver_stored(wanted, part, *times, std::max(block.begin, place_after(*times, range.from_ns)),
+                   std::min(block.end, place_after(*times, range.to_ns)));
   }
   return true;
 }
 
-bool Scan::hand_over_part(Wanted &wanted, const Part &part, const Range &range) {
+bool Scan::deliver_part(Wanted &wanted, const Part &part, const Range &range) {
   const Times *times = nullptr;
   if (!read_part(part, times)) return false;
-  give_part(wanted, part, *times, place_after(*times, range.from_ns), place_after(*times, range.to_ns));
+  deliver_stored(wanted, part, *times, place_after(*times, range.from_ns), place_after(*times, range.to_ns));
   return true;
 }
 
@@ -305,42 +305,42 @@ bool Scan::read_part(const Part &part, const Times *&times) {
   return times != nullptr && reader_.values(part, values_);
 }
 
-void Scan::give_part(Wanted &wanted, const Part &part, const Times &stored, size_t begin, size_t end) {
+void Scan::deliver_stored(Wanted &wanted, const Part &part, const Times &stored, size_t begin, size_t end) {
   if (begin >= end) return;
   const std::vector<int64_t> &times = stored.times_ns;
   const Column &rows = wanted.rows;
-  const bool is_mixed = wanted.given < rows.size() && rows.times_ns[wanted.given] <= part.summary.last_ns;
+  const bool is_mixed = wanted.delivered < rows.size() && rows.times_ns[wanted.delivered] <= part.summary.last_ns;
   if (!is_mixed && values_.is_count.empty()) {
-    give(wanted, {std::span(times).subspan(begin, end - begin), std::span(stored.durations_ns).subspan(begin, end - begin),
-                  std::span(values_.reals).subspan(begin, end - begin),
-                  values_.counts.empty() ? std::span<const int64_t>{}
-                                         : std::span<const int64_t>(values_.counts).subspan(begin, end - begin)});
+    deliver(wanted, {std::span(times).subspan(begin, end - begin), std::span(stored.durations_ns).subspan(begin, end - begin),
+                     std::span(values_.reals).subspan(begin, end - begin),
+                     values_.counts.empty() ? std::span<const int64_t>{}
+                                            : std::span<const int64_t>(values_.counts).subspan(begin, end - begin)});
     return;
   }
   merged_.clear();
   for (size_t i = begin; i < end; ++i) {
-    for (; wanted.given < rows.size() && rows.times_ns[wanted.given] < times[i]; ++wanted.given)
-      merged_.add(rows.times_ns[wanted.given], rows.durations_ns[wanted.given], rows.values[wanted.given]);
+    for (; wanted.delivered < rows.size() && rows.times_ns[wanted.delivered] < times[i]; ++wanted.delivered)
+      merged_.add(rows.times_ns[wanted.delivered], rows.durations_ns[wanted.delivered], rows.values[wanted.delivered]);
     // A row came later than the chunk.
-    const bool is_replaced = wanted.given < rows.size() && rows.times_ns[wanted.given] == times[i];
+    const bool is_replaced = wanted.delivered < rows.size() && rows.times_ns[wanted.delivered] == times[i];
     if (!is_replaced) merged_.add(times[i], stored.durations_ns[i], values_.at(i));
   }
-  give(wanted, merged_, 0, merged_.size());
+  deliver(wanted, merged_, 0, merged_.size());
 }
 
-void Scan::hand_over_rows(Wanted &wanted, size_t end) {
-  give(wanted, wanted.rows, wanted.given, end);
-  wanted.given = end;
+void Scan::deliver_rows(Wanted &wanted, size_t end) {
+  deliver(wanted, wanted.rows, wanted.delivered, end);
+  wanted.delivered = end;
 }
 
-void Scan::hand_over_until(Wanted &wanted, int64_t until_ns) {
+void Scan::deliver_until(Wanted &wanted, int64_t until_ns) {
   const auto &times = wanted.rows.times_ns;
-  const auto from = times.begin() + static_cast<ptrdiff_t>(wanted.given);
-  hand_over_rows(wanted, static_cast<size_t>(std::upper_bound(from, times.end(), until_ns) - times.begin()));
-  give_rolled(wanted, until_ns);
+  const auto from = times.begin() + static_cast<ptrdiff_t>(wanted.delivered);
+  deliver_rows(wanted, static_cast<size_t>(std::upper_bound(from, times.end(), until_ns) - times.begin()));
+  deliver_rolled(wanted, until_ns);
 }
 
-void Scan::give(Wanted &wanted, const Column &points, size_t begin, size_t end) {
+void Scan::deliver(Wanted &wanted, const Column &points, size_t begin, size_t end) {
   while (begin < end) {
     const bool counts = points.values[begin].is_count;
     size_t stop = begin;
@@ -351,25 +351,25 @@ void Scan::give(Wanted &wanted, const Column &points, size_t begin, size_t end) 
       if (counts) counts_.push_back(points.values[stop].count);
     }
     const size_t size = stop - begin;
-    give(wanted,
-         {std::span(points.times_ns).subspan(begin, size), std::span(points.durations_ns).subspan(begin, size), reals_, counts_});
+    deliver(wanted, {std::span(points.times_ns).subspan(begin, size), std::span(points.durations_ns).subspan(begin, size), reals_,
+                     counts_});
     begin = stop;
   }
 }
 
-void Scan::give(Wanted &wanted, const Points &points) {
+void Scan::deliver(Wanted &wanted, const Points &points) {
   Points rest = points;
   while (wanted.rolled.has_until(rest.times_ns.back())) {
     const auto first = std::lower_bound(rest.times_ns.begin(), rest.times_ns.end(), wanted.rolled.next_ns());
     const auto before = static_cast<size_t>(first - rest.times_ns.begin());
     if (before > 0) visitor_.points(wanted.series, part_of(rest, 0, before));
     rest = part_of(rest, before, rest.times_ns.size());
-    give_rolled(wanted, wanted.rolled.next_ns());
+    deliver_rolled(wanted, wanted.rolled.next_ns());
   }
   visitor_.points(wanted.series, rest);
 }
 
-void Scan::give_rolled(Wanted &wanted, int64_t until_ns) {
+void Scan::deliver_rolled(Wanted &wanted, int64_t until_ns) {
   while (wanted.rolled.has_until(until_ns)) {
     const RolledPoint &point = wanted.rolled.take();
     const Number plain = plain_value(point, series_[wanted.series].kind());

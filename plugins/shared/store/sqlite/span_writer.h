@@ -15,15 +15,15 @@
 
 namespace atalaya::store {
 
-// Needs no place as the writer: a span is a short transaction between those of the agent, and SQLite puts them one after the other.
-// Everything throws Error.
+// Can write while another writer is active: a span is a short transaction between those of the agent, which SQLite executes one
+// after the other. All functions throw Error.
 class SpanWriter final : public StoreWriter {
  public:
-  // "": the default path. A missing store is created, as a writer creates it.
+  // `path` "": the default path. A missing store is created as a writer creates it.
   SpanWriter(const std::string &path, core::NameOf name_of);
 
   int64_t arrival(const core::ClockReading &now) override { return arrivals_.at(now); }
-  // Samples of kind SPAN, all or none. One with the same start, name and tags is replaced.
+  // Writes all spans or none. A span replaces the stored one with the same start, name and tags.
   Refused write(std::span<const atalaya_sample> spans, int64_t now_ns) override;
   bool maintain(int64_t /*now_ns*/) override { return false; }
 

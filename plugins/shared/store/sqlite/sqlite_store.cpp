@@ -155,7 +155,7 @@ std::vector<CollectedRow> SqliteStore::collected(const Range &) {
             CollectedRow one{std::string(row.text(0)), std::string(row.text(1)), row.integer(2),
                              row.integer(3),           row.integer(4),           row.integer(5) != 0};
             if (one.end_ns <= first->from_ns) return;
-            one.begin_ns = std::max(one.begin_ns, core::begin_of(first->from_ns, kLongestHold));
+            one.begin_ns = std::max(one.begin_ns, core::start_of(first->from_ns, kLongestHold));
             rows.push_back(std::move(one));
           },
           newest_ns);
@@ -187,7 +187,7 @@ std::vector<Series> SqliteStore::series(const Selection &selection, size_t limit
       if (result.size() < limit) result.push_back({id, metric, wanted.at(metric).name, entity.tags, wanted.at(metric).info});
     return result.size() < limit;
   };
-  each_with_metrics(database_, selection, has_some, take);
+  for_each_with_metrics(database_, selection, has_some, take);
   std::sort(result.begin(), result.end(),
             [](const Series &a, const Series &b) { return std::tie(a.metric, a.tags) < std::tie(b.metric, b.tags); });
   return result;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reading side of the embedded store.
+// Reads the embedded store.
 #pragma once
 
 #include <map>
@@ -18,7 +18,7 @@ namespace atalaya::store {
 
 class SqliteStore final : public Store {
  public:
-  // Throws if there is no store at the path, or one that this program cannot read.
+  // Throws if there is no store at the path, or a store that this program cannot read.
   explicit SqliteStore(const std::string &path);
 
   std::string name() const override { return "sqlite:" + database_.path(); }

@@ -38,7 +38,7 @@ WindowList::WindowList(Database &database, Packer &packer)
                  "ON CONFLICT DO UPDATE SET arrived_ns = excluded.arrived_ns"),
       next_id_(last_id(database) + 1) {}
 
-const Window &WindowList::of(int64_t time_ns, int64_t duration_ns, int64_t now_ns) {
+const Window &WindowList::find_or_add(int64_t time_ns, int64_t duration_ns, int64_t now_ns) {
   if (last_ && last_->time_ns == time_ns && last_->duration_ns == duration_ns) return *last_;
   Window window{time_ns, duration_ns, 0, false, {}};
   int64_t arrived_ns = now_ns;
@@ -58,8 +58,8 @@ const Window &WindowList::of(int64_t time_ns, int64_t duration_ns, int64_t now_n
     window.is_new = true;
   }
   if (now_ns - arrived_ns > kLateNs) note_late_.run(window.id, now_ns);
-  packer_.touch(window.id, time_ns);
-  for (const int64_t other : window.others) packer_.lose(other);
+  packer_.mark_written(window.id, time_ns);
+  for (const int64_t other : window.others) packer_.discard(other);
   return last_.emplace(std::move(window));
 }
 

@@ -10,26 +10,26 @@
 
 namespace atalaya::store {
 
-// A window that gets samples later than this after its first one is late: `late_windows` has the arrival of the last ones. Arrivals
-// are known with this error.
+// A window that receives samples later than this after its first one is late: `late_windows` has the arrival of its last
+// samples. So arrival times are exact to this error.
 constexpr int64_t kLateNs = 10'000'000'000;
 
-// The row of `windows` that samples of this time and duration refer to.
+// The row of `windows` to which samples of this time and duration refer.
 struct Window {
   int64_t time_ns = 0, duration_ns = 0, id = 0;
-  bool is_new = false;          // only samples of the current batch refer to it
-  std::vector<int64_t> others;  // windows that end at the same time, with another duration or packed
+  bool is_new = false;          // only samples of the current batch refer to the window
+  std::vector<int64_t> others;  // windows that end at the same time and have another duration or are packed
 };
 
-// Windows of a batch that is being written. Calls lie in its transaction. Ids ascend, and none is used twice while anything refers
-// to it, or while the writer lives.
+// The windows of a batch that is being written. Calls are in its transaction. Ids ascend; an id is not used again while
+// anything refers to it, or while the writer exists.
 class WindowList {
  public:
   WindowList(Database &database, Packer &packer);
 
   void start_batch() { last_.reset(); }
-  // Creates it if it is missing, and informs the packer. Valid until the next call.
-  const Window &of(int64_t time_ns, int64_t duration_ns, int64_t now_ns);
+  // Returns the window; creates it if it is missing, and informs the packer. Valid until the next call.
+  const Window &find_or_add(int64_t time_ns, int64_t duration_ns, int64_t now_ns);
 
  private:
   Packer &packer_;

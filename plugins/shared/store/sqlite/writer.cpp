@@ -122,7 +122,7 @@ void Writer::maintain_when_due(int64_t now_ns) {
 bool Writer::maintain(int64_t now_ns) {
   const int64_t samples = std::min(std::exchange(waiting_samples_, 0), std::max(batch_size_, kSamplesAStep));
   maintained_ns_ = now_ns;
-  reserve_.hold();
+  reserve_.allocate();
   try {
     retention_.step(now_ns, kRowsAStep + 2 * samples, dictionary_, packer_);
     const int64_t work = kPackingAStep + 4 * samples;
@@ -134,7 +134,7 @@ bool Writer::maintain(int64_t now_ns) {
 }
 
 bool Writer::is_in_place() {
-  if (place_.holds()) return true;
+  if (place_.are_in_place()) return true;
   sqlite3_exec(database_.handle(), "PRAGMA wal_checkpoint(TRUNCATE)", nullptr, nullptr, nullptr);
   return false;
 }
@@ -161,7 +161,7 @@ void Writer::make_room(int64_t now_ns) {
   } catch (const std::exception &) {
     forget();  // the first error is reported
   }
-  reserve_.hold();
+  reserve_.allocate();
 }
 
 void Writer::put_all(std::span<const atalaya_sample> samples, int64_t now_ns, Refused &refused) {
@@ -254,7 +254,7 @@ void Writer::put_stack(const atalaya_sample &sample, int64_t now_ns, Refused &re
   const int64_t entity = dictionary_.entity(sample, {}, now_ns);
   const StackTree::Stack stack = dictionary_.stacks().put({sample.text.data, sample.text.size}, now_ns);
   if (!stack.is_whole) ++refused.stack_ends;
-  const Window &window = windows_.of(sample.time_ns, sample.duration_ns, now_ns);
+  const Window &window = windows_.find_or_add(sample.time_ns, sample.duration_ns, now_ns);
   for (const int64_t other : window.others) stack_writer_.remove(other, entity, stack.node, fields_);
   stack_writer_.add(window.id, entity, stack, fields_);
 }
@@ -290,8 +290,8 @@ uint64_t Writer::render_fields(const atalaya_sample &sample) {
 }
 
 bool Writer::is_given(uint32_t name) {
-  if (name >= given_.size()) given_.resize(name + size_t{1});
-  return std::exchange(given_[name], sample_number_) == sample_number_;
+  if (name >= last_seen_.size()) last_seen_.resize(name + size_t{1});
+  return std::exchange(last_seen_[name], sample_number_) == sample_number_;
 }
 
 }  // namespace atalaya::store

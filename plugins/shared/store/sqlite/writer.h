@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The writing side of the store: samples in, a transaction a batch. Tables: schema.cpp and docs/explanation/store.md.
+// Writes samples to the store, with one transaction per batch. Tables: schema.cpp and docs/explanation/store.md.
 #pragma once
 
 #include <atalaya/plugin.h>
@@ -30,15 +30,15 @@ namespace atalaya::store {
 struct Options {
   std::string path;  // "": default_path()
   Limits limits;
-  bool full_sync = false;  // true: a commit survives a power cut, not only the end of the process
-  Warn warn = nullptr;     // receives warnings for the operator, once each
-  std::string boot = {};   // the running boot; "": the kernel's
+  bool full_sync = false;  // true: committed data survives a power failure; false: only the end of the process
+  Warn warn = nullptr;     // receives each warning for the operator once
+  std::string boot = {};   // id of the current boot; "": the kernel's
 };
 
-// The only writer of a database. One thread at a time. Everything throws Error.
+// The only writer of a database. One thread at a time. All functions throw Error.
 class Writer final : public StoreWriter {
  public:
-  // Without `metric_of` all metrics are unknown.
+  // If `metric_of` is null, all metrics are unknown.
   Writer(const Options &options, core::NameOf name_of, MetricOf metric_of = nullptr);
   Writer(const Writer &) = delete;
   Writer &operator=(const Writer &) = delete;
@@ -46,15 +46,15 @@ class Writer final : public StoreWriter {
   int64_t arrival(const core::ClockReading &now) override { return arrivals_.at(now); }
   Refused write(std::span<const atalaya_sample> samples, int64_t now_ns) override;
   bool maintain(int64_t now_ns) override;
-  // Calls `maintain` after enough samples, or after some seconds: a step costs as much as a small batch, whatever it has to do.
+  // Calls `maintain` after enough samples, or after some seconds, because each step costs as much as a small batch.
   void maintain_when_due(int64_t now_ns);
 
-  // Metrics that are declared differently than in the store: the first declaration wins.
+  // Number of metrics whose declaration differs from the one in the store, which remains valid.
   uint64_t conflicts() const { return dictionary_.conflicts(); }
   const std::string &path() const { return database_.path(); }
 
-  // False: the store's files were removed or replaced, so that nothing that is written now can be read. What can be saved into the
-  // file, wherever it is, is; then close this writer and open another.
+  // False: the store's files were removed or replaced, so that data that is written now cannot be read. The pending data is
+  // written to the old file if possible; then close this writer and open another one.
   bool is_in_place();
 
  private:
@@ -66,7 +66,7 @@ class Writer final : public StoreWriter {
   void put_metrics(const atalaya_sample &sample, int64_t now_ns, Refused &refused);
   void put_stack(const atalaya_sample &sample, int64_t now_ns, Refused &refused);
   void put_span(const atalaya_sample &sample, int64_t now_ns);
-  // Makes the JSON text of the fields; returns how many values were refused.
+  // Formats the fields as JSON text; returns the number of refused values.
   uint64_t render_fields(const atalaya_sample &sample);
   bool is_given(uint32_t name);
   void put_imported(int64_t now_ns);
@@ -75,13 +75,13 @@ class Writer final : public StoreWriter {
 
   void forget();
   void make_room(int64_t now_ns);
-  // Throws when the store is full, and all of it is younger than `min_retain`.
+  // Throws if the store is full and all of its data is younger than `min_retain`.
   void check_size(int64_t now_ns);
 
   core::Descriptor lock_;
   Database database_;
   Place place_;
-  Reserve reserve_;  // behind it: a file that is refused gets none beside it
+  Reserve reserve_;  // declared after the database, so that a refused file gets no reserve
   ArrivalClock arrivals_;
   Dictionary dictionary_;
   CollectedWriter collected_;
@@ -94,12 +94,12 @@ class Writer final : public StoreWriter {
   RowWriter row_writer_;
   Statement put_span_;
 
-  std::vector<RowWriter::Sample> rows_;  // of the running batch
-  std::vector<uint64_t> given_;          // by name id: the number of the last sample that had the field
+  std::vector<RowWriter::Sample> rows_;  // samples of the current batch
+  std::vector<uint64_t> last_seen_;      // by name id: number of the last sample that had the field
   uint64_t sample_number_ = 0;
-  int64_t batch_size_ = 0;        // of the last batch
-  bool may_be_over_size_ = true;  // before the first batch, or after the last one
-  int64_t waiting_samples_ = 0;   // that were written since the last step of `maintain`
+  int64_t batch_size_ = 0;        // bytes of the last batch
+  bool may_be_over_size_ = true;  // the size must be checked: before the first batch, or after the last one
+  int64_t waiting_samples_ = 0;   // samples that were written since the last step of `maintain`
   int64_t maintained_ns_ = INT64_MIN;
   std::string fields_, metrics_, scratch_;
 };

@@ -41,7 +41,7 @@ std::map<std::string, Mark> Positions::files() {
   return out;
 }
 
-std::optional<protocols::Position> Positions::of(const std::string &key) {
+std::optional<protocols::Position> Positions::position_of(const std::string &key) {
   std::optional<protocols::Position> out;
   store::Statement(database_, "SELECT part, position FROM histories WHERE key = ?1")
       .each(

@@ -28,7 +28,7 @@ class Positions {
   // Returns the files that were read to their end, by path.
   std::map<std::string, Mark> files();
   // Returns the saved position of a history, also if its file was moved; empty: a new history.
-  std::optional<protocols::Position> of(const std::string &key);
+  std::optional<protocols::Position> position_of(const std::string &key);
 
   struct Progress {
     std::string key;  // key of the history; empty: the entry has a file only

@@ -66,13 +66,13 @@ bool Reading::read_part(Storage &storage, const Part &part, const Lookup &lookup
 
 // Drops spans up to the stored position, which an earlier run has sent.
 void Reading::drop_pending_wait(const Lookup &lookup) {
-  if (!looked_up_ && (!history_.key().empty() || !spans_.empty())) {
-    looked_up_ = true;
+  if (!position_was_requested_ && (!history_.key().empty() || !spans_.empty())) {
+    position_was_requested_ = true;
     key_ = history_.key().empty() ? "file " + path_ : history_.key();
     stored_ = lookup(key_);
     if (stored_) sent_ = *stored_;
   }
-  if (stored_) std::erase_if(spans_, [this](const protocols::Span &span) { return !span.at.beyond(*stored_); });
+  if (stored_) std::erase_if(spans_, [this](const protocols::Span &span) { return !span.at.is_after(*stored_); });
 }
 
 bool Reading::send_spans(const Lookup &lookup, const Send &send, bool all) {
@@ -90,7 +90,7 @@ bool Reading::send_spans(const Lookup &lookup, const Send &send, bool all) {
   spans_.erase(spans_.begin(), next);
   // Sends the position also without spans, so that the text is not read again.
   const protocols::Position now = history_.position();
-  if (!all || (spans_.empty() && !now.beyond(sent_))) return true;
+  if (!all || (spans_.empty() && !now.is_after(sent_))) return true;
   protocols::Spans rest = std::move(spans_);
   spans_.clear();
   if (!send(key_, rest, now)) return false;

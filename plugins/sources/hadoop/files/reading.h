@@ -49,8 +49,8 @@ class Reading {
   std::string key_;
   std::optional<protocols::Position> stored_;  // stored by the sinks when the reading started
   protocols::Position sent_;                   // position after the last sent spans
-  bool looked_up_ = false, has_started_ = false;
-  uint64_t part_ = 0, offset_ = 0;  // bytes of part_ that were parsed
+  bool position_was_requested_ = false, has_started_ = false;
+  uint64_t part_ = 0, offset_ = 0;  // number of the current part, and its bytes that were parsed
   uint64_t read_ = 0;
   protocols::Spans spans_;
 };

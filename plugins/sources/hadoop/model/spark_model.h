@@ -65,7 +65,7 @@ class SparkModel {
   protocols::Span job_;
   std::string run_;  // prefix of ids: "2/" in the second attempt of an application, whose ids start at 0 again; empty in the first
   bool job_id_known_ = false, job_reported_ = false, ended_ = false, closed_ = false, any_failed_ = false;
-  int64_t cores_of_task_ = 1;                    // spark.task.cpus
+  int64_t cores_of_task_ = 1;                    // value of spark.task.cpus
   std::optional<protocols::Outcome> unhandled_;  // outcome of a failed Spark job after which the application started no other job
   protocols::Spans settings_;                    // settings spans that wait for the application's start time
   std::unordered_map<std::string, Running> stages_, tasks_, executors_;  // running ones, by stage, by attempt, by executor id

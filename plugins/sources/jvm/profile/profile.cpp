@@ -136,8 +136,8 @@ void Profile::report_unseen(Known &known, int64_t ns) {
 
 // CPU time from minutes ago is not attributed to the current stack.
 void Profile::report_old_unseen() {
-  if (last_ns_.value_or(0) - aged_ns_ < kMaxUnattributedAge) return;
-  aged_ns_ = *last_ns_;
+  if (last_ns_.value_or(0) - old_unattributed_sum_ns_ < kMaxUnattributedAge) return;
+  old_unattributed_sum_ns_ = *last_ns_;
   for (auto &[id, known] : threads_) report_unseen(known, known.old_unattributed_ns);
 }
 

@@ -56,7 +56,7 @@ class Profile {
     StackTree tree;
     uint64_t dumps = 0;
     std::optional<int64_t> cpu_ns;        // CPU time of threads with Java code between the dumps; absent: unknown
-    std::optional<ThreadCounts> threads;  // at the last dump
+    std::optional<ThreadCounts> threads;  // at the last dump of the window
     int64_t excess_ns = 0;                // CPU time omitted because the process used less
     int64_t covered_ns = 0;               // time between the dumps
     bool is_model = false;                // estimate: the JVM does not report the CPU time of threads
@@ -78,7 +78,7 @@ class Profile {
     int64_t old_unattributed_ns = 0;  // the part of unattributed_ns that is older than kMaxUnattributedAge
     uint64_t dump = 0;                // number of the last dump with this thread
     bool is_java = false;
-    std::string name;  // kept only if threads have tasks
+    std::string name;  // empty if threads have no tasks
     tasks::TaskTags task;
     bool is_mixed = false;  // the thread was renamed within the time of unattributed_ns
   };
@@ -101,8 +101,8 @@ class Profile {
   std::unordered_map<uint64_t, Known> threads_;
   std::optional<int64_t> last_ns_;
   uint64_t dumps_ = 0;
-  int64_t dump_writer_ns_ = 0, aged_ns_ = 0;
-  std::optional<ProcessCpu> process_;  // at the last dump
+  int64_t dump_writer_ns_ = 0, old_unattributed_sum_ns_ = 0;
+  std::optional<ProcessCpu> process_;  // CPU time of the process at the last dump
   int64_t unclaimed_ns_ = 0;           // CPU time of the process since the baseline that is not claimed by threads with Java code
   // State of the current dump.
   ThreadCounts counts_;

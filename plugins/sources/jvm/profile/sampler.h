@@ -145,7 +145,7 @@ class Sampler {
   std::condition_variable changed_;
   bool is_stopped_ = true;
   std::map<JvmId, std::shared_ptr<SampledJvm>> sampled_;
-  std::map<uint32_t, int64_t> slow_until_ns_;  // by user
+  std::map<uint32_t, int64_t> slow_until_ns_;  // by user: no dump of a slow JVM before this CLOCK_MONOTONIC time
   int64_t find_ns_ = 0;                        // time of the next search for JVMs
   double spent_ = 0, search_share_ = 0;        // shares of a core: used by the caller of end_window, and by searches for JVMs
 };

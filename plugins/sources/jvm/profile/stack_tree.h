@@ -95,9 +95,9 @@ class StackTree {
   Limits limits_;
   std::unordered_map<std::string, uint32_t, TextHash, std::equal_to<>> known_;
   std::vector<Frame> frames_;                        // views into the keys of known_
-  std::unordered_map<uint64_t, uint32_t> children_;  // by parent and frame
+  std::unordered_map<uint64_t, uint32_t> children_;  // node by parent and frame
   std::vector<Node> nodes_;                          // parents before their children
-  std::map<tasks::TaskTags, uint32_t> tasks_;        // task -> its index
+  std::map<tasks::TaskTags, uint32_t> tasks_;        // index of each task
   Time on_cpu_, unseen_, lost_on_cpu_, lost_wall_;
   uint64_t lost_ = 0;
   size_t bytes_ = 0;  // bytes of all frame texts

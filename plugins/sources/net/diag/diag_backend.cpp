@@ -32,7 +32,7 @@ class DiagBackend final : public Backend {
  public:
   explicit DiagBackend(core::Descriptor socket) : socket_(std::move(socket)), space_(own_network()) {}
 
-  void walk(bool complete, const Take &take) override {
+  void walk(bool complete, const Callback &take) override {
     ++walk_;
     complete_ = complete;
     refreshed_ = false;
@@ -43,7 +43,7 @@ class DiagBackend final : public Backend {
   }
   // The last readings of sockets that are missing now. The kernel's list changes while it is read, so one walk may miss an
   // existing socket.
-  void report_ends(const Take &take, const OnBrief & /*on_brief*/) override {
+  void report_ends(const Callback &take, const OnBrief & /*on_brief*/) override {
     std::erase_if(known_, [&](const auto &entry) {
       if (walk_ - entry.second.walk < kMissedWalks) return false;
       net_record end = entry.second.record;
@@ -53,7 +53,7 @@ class DiagBackend final : public Backend {
       return true;
     });
   }
-  void report_uses(const TakeUse & /*take*/) override {}
+  void report_uses(const UseCallback & /*take*/) override {}
   Lost lost() const override { return {}; }
   bool sees_ends() const override { return false; }
 
@@ -99,7 +99,7 @@ class DiagBackend final : public Backend {
     }
   }
 
-  void report(DiagSocket &socket, const Take &take) {
+  void report(DiagSocket &socket, const Callback &take) {
     net_record &record = socket.record;
     record.ends.space = space_;
     if (record.kind == NET_LISTENS) return take(record);

@@ -56,7 +56,7 @@ Waker waker_of(const perf_waker &waker, const perf_owner_names &names, const Sta
 
 // only_disk: the disk, if only one has finished requests; else "". File systems end some waits later, in another thread.
 void give(const perf_owner_key &key, const perf_owner_count &count, const Stacks &stacks, std::string_view only_disk,
-          const TakeWait &take, size_t max_frames) {
+          const WaitCallback &take, size_t max_frames) {
   StackCount stack{.process = id_of(key.wait.process),
                    .comm = text_of(count.names.process),
                    .off_cpu = true,
@@ -162,10 +162,10 @@ void Bursts::end_burst() {
   const std::lock_guard lock(mutex_);
   const uint64_t before = recorded_.counted;
   const uint64_t unended = read_waits(end);
-  keep(recorded_.counted - before, {.waits = totals.waits + unended,
-                                    .unknown = totals.unknown,
-                                    .cost_ns = totals.cost_ns,
-                                    .length_ns = static_cast<int64_t>(end - since)});
+  record_burst(recorded_.counted - before, {.waits = totals.waits + unended,
+                                            .unknown = totals.unknown,
+                                            .cost_ns = totals.cost_ns,
+                                            .length_ns = static_cast<int64_t>(end - since)});
 }
 
 // A wait beyond the limit is lost.
@@ -205,7 +205,7 @@ uint64_t Bursts::read_waits(uint64_t end_ns) {
 }
 
 // Waits that neither the kernel nor this class counted are lost.
-void Bursts::keep(uint64_t counted, const BurstTotals &totals) {
+void Bursts::record_burst(uint64_t counted, const BurstTotals &totals) {
   BurstTotals &all = recorded_.totals;
   all.waits += totals.waits;
   all.lost += totals.waits - std::min(counted, totals.waits);
@@ -225,7 +225,7 @@ void Bursts::read_stacks(const perf_owner_key &key) {
   }
 }
 
-BurstTotals Bursts::take(const TakeWait &take, size_t max_frames) {
+BurstTotals Bursts::take(const WaitCallback &take, size_t max_frames) {
   Recorded recorded;
   {
     const std::lock_guard lock(mutex_);

@@ -35,7 +35,7 @@ class Bursts {
   // Starts the thread and the first burst. Returns false on failure; libbpf logs the reason.
   bool start();
   // Reports the waits of the bursts that ended since the last call.
-  BurstTotals take(const TakeWait &take, size_t max_frames);
+  BurstTotals take(const WaitCallback &take, size_t max_frames);
 
  private:
   struct LessBytes {
@@ -60,7 +60,7 @@ class Bursts {
   uint64_t read_waits(uint64_t end_ns);
   void add(const perf_owner_key &key, const perf_owner_count &count);
   void read_stacks(const perf_owner_key &key);
-  void keep(uint64_t counted, const BurstTotals &totals);
+  void record_burst(uint64_t counted, const BurstTotals &totals);
 
   perf_bpf &skeleton_;
   const int64_t length_ns_, every_ns_;

@@ -75,7 +75,9 @@ class BpfSampler final : public Sampler {
     return regions_.take(*skeleton_);
   }
 
-  BurstTotals collect_bursts(const TakeWait &take) override { return bursts_ ? bursts_->take(take, max_frames_) : BurstTotals(); }
+  BurstTotals collect_bursts(const WaitCallback &take) override {
+    return bursts_ ? bursts_->take(take, max_frames_) : BurstTotals();
+  }
 
   void pump(int stop, const OnSampled &on_sampled) override {
     // New processes, and a ring of copies that fills, wake the thread at once.
@@ -95,7 +97,7 @@ class BpfSampler final : public Sampler {
     for (const auto &[id, again] : seen) on_sampled(id, again);
   }
 
-  Totals take(const Take &take) override {
+  Totals take(const Callback &take) override {
     auto &shared = *skeleton_->bss;
     const uint32_t old = shared.set & 1;
     __atomic_store_n(&shared.set, old ^ 1, __ATOMIC_SEQ_CST);
@@ -273,7 +275,7 @@ class BpfSampler final : public Sampler {
     return copies_.take(set);
   }
 
-  void give(const StackCopies::Stack &key, const StackCopies::Sum &sum, const Take &take) {
+  void give(const StackCopies::Stack &key, const StackCopies::Sum &sum, const Callback &take) {
     StackCount stack{.process = key.process,
                      .comm = sum.comm,
                      .has_user = true,
@@ -299,7 +301,7 @@ class BpfSampler final : public Sampler {
               [](const auto &a, const auto &b) { return id_of(a.first.process) < id_of(b.first.process); });
   }
 
-  void give(const perf_key &key, const perf_count &count, const Take &take) {
+  void give(const perf_key &key, const perf_count &count, const Callback &take) {
     StackCount stack{.process = id_of(key.process),
                      .comm = text_of(count.comm),
                      .off_cpu = (key.flags & PERF_OFF_CPU) != 0,

@@ -55,7 +55,7 @@ core::Result<std::unique_ptr<probes::Attachment>> TaskRegions::attach(perf_bpf &
 }
 
 TaskRuns TaskRegions::take(perf_bpf &skeleton) {
-  TaskRuns runs = std::exchange(kept_, {});
+  TaskRuns runs = std::exchange(collected_runs_, {});
   runs.lost += __atomic_exchange_n(&skeleton.bss->lost_runs, 0, __ATOMIC_RELAXED);
   return runs;
 }
@@ -63,7 +63,7 @@ TaskRuns TaskRegions::take(perf_bpf &skeleton) {
 // Called from C: must not throw.
 int TaskRegions::on_run(void *self, void *data, size_t size) noexcept {
   static constexpr size_t kMaxRuns = 65536;
-  TaskRuns &kept = static_cast<TaskRegions *>(self)->kept_;
+  TaskRuns &kept = static_cast<TaskRegions *>(self)->collected_runs_;
   if (size < sizeof(perf_run)) return 0;
   const auto &run = *static_cast<const perf_run *>(data);
   try {

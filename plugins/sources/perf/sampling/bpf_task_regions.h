@@ -32,7 +32,7 @@ class TaskRegions {
 
   bool multi_ = true;
   bpf::Link exec_;
-  TaskRuns kept_;
+  TaskRuns collected_runs_;
 };
 
 }  // namespace atalaya::perf

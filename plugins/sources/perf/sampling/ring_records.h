@@ -15,7 +15,7 @@ namespace atalaya::perf {
 struct RingRecord {
   enum class Type : uint8_t { sample, comm, exec, exit, lost } type = Type::sample;
   int32_t pid = 0, tid = 0;
-  uint64_t time_ns = 0;  // in the clock of the event
+  uint64_t time_ns = 0;  // time in the clock of the event
   uint64_t lost = 0;
   std::string comm;
   std::vector<uint64_t> kernel, user;  // leaf first

@@ -98,7 +98,7 @@ class RingSampler final : public Sampler {
     for (const ProcessId &id : seen) on_sampled(id, false);
   }
 
-  Totals take(const Take &take) override {
+  Totals take(const Callback &take) override {
     Counted counted;
     {
       const std::lock_guard lock(mutex_);
@@ -227,7 +227,7 @@ class RingSampler final : public Sampler {
     return known;
   }
 
-  void give(const Key &key, const Count &count, const std::set<ProcessId> &doubtful, const Take &take) const {
+  void give(const Key &key, const Count &count, const std::set<ProcessId> &doubtful, const Callback &take) const {
     ProcessId id = key.process;
     if (doubtful.count(id) != 0) id.image = 0;
     take({.process = id,

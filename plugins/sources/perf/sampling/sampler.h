@@ -22,7 +22,7 @@ namespace atalaya::perf {
 
 struct ProcessId {
   int32_t pid = 0;
-  uint64_t start_ns = 0;                                // since boot
+  uint64_t start_ns = 0;                                // time since boot
   uint64_t image = 0;                                   // symbols::image_mark; 0: a kernel thread, or unknown
   auto operator<=>(const ProcessId &) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 reads a 0 into it
 };
@@ -52,7 +52,7 @@ struct StackCount {
 struct Renamed {
   ProcessId process;
   uint32_t thread = 0;
-  int64_t epoch = 0;  // as in StackCount
+  int64_t epoch = 0;  // time in the form of StackCount::epoch
   std::string name;   // the kernel's name, at most 15 bytes
 };
 
@@ -61,7 +61,7 @@ struct TaskRun {
   ProcessId process;
   std::string comm;
   uint32_t thread = 0, region = 0;
-  int64_t epoch = 0, end_ns = 0;  // as in StackCount
+  int64_t epoch = 0, end_ns = 0;  // time in the form of StackCount::epoch
 };
 struct TaskRuns {
   std::vector<TaskRun> runs;
@@ -81,7 +81,7 @@ struct Waker {
   bool is_server = false;                  // the waiting thread is the server
   std::string_view disk;                   // disk that finished a request; "": none
 };
-using TakeWait = std::function<void(const StackCount &, const Waker &)>;
+using WaitCallback = std::function<void(const StackCount &, const Waker &)>;
 
 struct BurstTotals {
   uint64_t waits = 0, lost = 0;
@@ -106,18 +106,18 @@ struct SamplerOptions {
   bool dwarf_if_needed = false;            // use dwarf only for processes with files that lack frame pointers
   io::MatcherList dwarf_processes;         // empty: all
   size_t dwarf_memory = size_t{32} << 20;  // maximum bytes of unwind tables
-  bool run_queue = false;                  // off-CPU: also waits for a CPU
+  bool run_queue = false;                  // off-CPU: include waits for a CPU
   int64_t burst_ns = 0;                    // length of a burst that records wakers; 0: none
   int64_t burst_every_ns = 60'000'000'000;
   std::vector<std::string> task_threads;  // name prefixes of threads that may run tasks
   std::vector<uint8_t> task_regions;      // by region: 1 if the region ends where its function returns
   int64_t min_task_ns = 0;                // shorter runs of regions are no tasks
-  uint64_t max_task_spans = 100;          // per region and second
+  uint64_t max_task_spans = 100;          // maximum spans per region and second
 };
 
 class Sampler {
  public:
-  using Take = std::function<void(const StackCount &)>;
+  using Callback = std::function<void(const StackCount &)>;
   using OnSampled = std::function<void(const ProcessId &, bool again)>;
 
   virtual ~Sampler() = default;
@@ -125,9 +125,9 @@ class Sampler {
   // a second time when it is sampled again.
   virtual void pump(int stop, const OnSampled &on_sampled) = 0;
   // Reports all stacks since the last call, grouped by process. The std::span members are valid only during the call of `take`.
-  virtual Totals take(const Take &take) = 0;
+  virtual Totals take(const Callback &take) = 0;
   // Reports the waits of all bursts that ended since the last call.
-  virtual BurstTotals collect_bursts(const TakeWait &) { return {}; }
+  virtual BurstTotals collect_bursts(const WaitCallback &) { return {}; }
   // Returns the renames of threads since the last call; called on the thread of pump().
   virtual std::vector<Renamed> collect_renames() { return {}; }
   // Attaches the probes of a region whose runs are tasks.

@@ -36,7 +36,7 @@ void RegionTasks::update() {
 }
 
 // A thread enters a region once per microsecond at most.
-tasks::TaskTags RegionTasks::of(const StackCount &stack) const {
+tasks::TaskTags RegionTasks::tags_of(const StackCount &stack) const {
   if (stack.region == 0 || stack.region > regions_.size()) return {};
   tasks::TaskTags tags;
   tags.stage = regions_[stack.region - 1].name;
@@ -54,7 +54,7 @@ uint64_t RegionTasks::emit(Sampler &sampler, const JobOf &job_of, Batch &batch) 
 }
 
 void RegionTasks::emit(const TaskRun &run, const std::string &job, int64_t realtime_offset_ns, Batch &batch) const {
-  const tasks::TaskTags tags = of({.thread = run.thread, .epoch = run.epoch, .region = run.region + 1});
+  const tasks::TaskTags tags = tags_of({.thread = run.thread, .epoch = run.epoch, .region = run.region + 1});
   if (tags.empty()) return;
   Sample &sample = batch.add(ATALAYA_SPAN, 5, 0);
   sample.time_ns = run.epoch + realtime_offset_ns;

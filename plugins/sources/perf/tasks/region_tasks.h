@@ -25,7 +25,7 @@ class RegionTasks {
   void update();
 
   // Returns the task tags of a stack in a region: the stage and, if the run is long enough, the attempt.
-  tasks::TaskTags of(const StackCount &stack) const;
+  tasks::TaskTags tags_of(const StackCount &stack) const;
   // Returns the job of a process; "" if it has none; absent if the process is not selected.
   using JobOf = std::function<std::optional<std::string>(const StackCount &)>;
   // Emits a span for each run in a selected process. Returns the number of lost runs.

@@ -22,7 +22,7 @@ CgroupCollector::CgroupCollector(Host host, CgroupOptions options)
 
 void CgroupCollector::start() {
   reader_.open();
-  Input mountinfo{procfs::KeptFile(reader_.process_path("mountinfo")), "cgroup samples are"};
+  Input mountinfo{procfs::PersistentFile(reader_.process_path("mountinfo")), "cgroup samples are"};
   if (const auto text = reader_.read(mountinfo)) {
     std::vector<procfs::Mount> mounts;
     parse_mountinfo(*text, mounts);

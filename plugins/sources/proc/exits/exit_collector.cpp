@@ -150,7 +150,7 @@ void ExitCollector::add_last(const ExitReading &exit, ProcessModel &model) {
   if (!options_.exited) return;
   parents_.push_back({exit.last.pid, exit.last.start_ns, exit.parent});
   // If this pass has read the process, its sample includes the end, and a second sample of this time would replace it.
-  if (!model.sees(exit.last.pid, exit.last.start_ns))
+  if (!model.pass_includes(exit.last.pid, exit.last.start_ns))
     singles_.push_back({.process = {.now = *seen}, .name = exit.last.name, .used = used});
 }
 

@@ -35,14 +35,14 @@ class ExitCollector {
   // are read; end_window after it and before ProcessModel::end; end_pass after the samples of the window are emitted.
   void start_pass() { new_since_ns_ = UINT64_MAX; }
   void end_window(ProcessBackend &backend, ProcessModel &model, const Pass &pass);
-  // `uptime` is that at the end of the reading.
+  // `uptime`: time since boot at the end of the reading.
   void end_pass(std::optional<uint64_t> uptime);
   size_t max_samples() const { return options_.max_groups + 3 + singles_.size(); }
   // An ended process that gets a sample of its own instead of a part in its group's: an earlier pass reported it, or it is an
   // interpreter, whose script names the series.
   struct Single {
     Process process;
-    procfs::Name name;  // at its end
+    procfs::Name name;  // name at the end of the process
     Counters used;
     uint64_t cgroup = 0;  // set only if no pass has read the process
   };
@@ -77,7 +77,7 @@ class ExitCollector {
   std::array<uint32_t, procfs::kCounters> rate_ids_{};
 
   core::Descriptor folder_;  // the folder proc below the root
-  procfs::KeptFile stat_{"stat"};
+  procfs::PersistentFile stat_{"stat"};
   cgroup::CgroupPaths cgroups_;
   ExitModel exits_;
   Unattributed unattributed_;

@@ -199,10 +199,10 @@ bool TaskstatsListener::receive(const OnMessage &take) {
   return static_cast<size_t>(count) == kMessages;
 }
 
-void TaskstatsListener::drain(const NameOf &name_of, const Take &take) {
+void TaskstatsListener::drain(const NameOf &name_of, const Callback &take) {
   if (!socket_) return;
   start_drain();
-  const ThreadSums::Take add_ended = [this](const ProcessEnd &end) {
+  const ThreadSums::Callback add_ended = [this](const ProcessEnd &end) {
     Ended &ended = ended_.emplace_back();
     ended.parent = end.parent;
     ended.named = end.named;

@@ -25,11 +25,11 @@ struct TaskstatsSettings {
 class TaskstatsListener {
  public:
   using NameOf = std::function<procfs::Name(int32_t pid)>;  // empty for an unknown process
-  using Take = std::function<void(const ExitReading &)>;
+  using Callback = std::function<void(const ExitReading &)>;
 
   // Numbers of thread records since the start.
   struct Errors {
-    uint64_t lost = 0;  // because the buffer was full
+    uint64_t lost = 0;  // records that were lost because the buffer was full
     uint64_t malformed = 0;
   };
 
@@ -43,7 +43,7 @@ class TaskstatsListener {
   void stop();
   // Calls `take` for each process that ended since the start or the last drain. Does not block; also called between passes.
   // `name_of` resolves the names of parents, and of processes whose own record was lost.
-  void drain(const NameOf &name_of, const Take &take);
+  void drain(const NameOf &name_of, const Callback &take);
   // Marks the start of a pass. A process that may have started before or after the last pass is assumed to have started after it;
   // if that is wrong, `matches` finds it by its last reading.
   void begin_pass() { pass_ns_ = drained_ns_; }
@@ -83,10 +83,10 @@ class TaskstatsListener {
   Errors errors_;
   ThreadSums sums_;
   std::vector<std::byte> buffer_;
-  std::vector<Ended> ended_;                          // in this drain
+  std::vector<Ended> ended_;                          // processes that ended in this drain
   std::vector<std::pair<int32_t, uint32_t>> by_pid_;  // pids and indexes of ended_, sorted
   int64_t drained_ns_ = 0, previous_drain_ns_ = 0;    // CLOCK_BOOTTIME
-  int64_t pass_ns_ = 0;                               // time of the last drain in a pass
+  int64_t pass_ns_ = 0;                               // time of the last drain before which a pass started
   int64_t boot_ns_ = 0;                               // Unix time of the boot, computed in this drain
   uint64_t suspended_ns_ = 0;
 };

@@ -38,7 +38,7 @@ ThreadSums::ThreadSums(size_t max_processes) : max_processes_(std::max<size_t>(m
   sums_.reserve(max_processes_);
 }
 
-void ThreadSums::add(const TaskEnd &end, const Take &take) {
+void ThreadSums::add(const TaskEnd &end, const Callback &take) {
   if (end.process == 0) return;  // before version 12 this may be a process, or a thread of one
   if (end.last && !end.total) {
     ProcessEnd process;
@@ -58,12 +58,12 @@ void ThreadSums::add(const TaskEnd &end, const Take &take) {
   ++ended_;
 }
 
-void ThreadSums::finish(const Take &take) {
+void ThreadSums::finish(const Callback &take) {
   for (size_t i = sums_.size(); ended_ > 0 && i-- > 0;)
     if (sums_[i].total) remove(i, take);
 }
 
-ThreadSums::Sum &ThreadSums::sum_of(const TaskEnd &end, const Take &take) {
+ThreadSums::Sum &ThreadSums::sum_of(const TaskEnd &end, const Callback &take) {
   const int64_t start_s = start_of(end);
   size_t index = index_of(end.process);
   // If the start differs, the pid belongs to another process now, and the last record of the old process was lost.
@@ -89,7 +89,7 @@ size_t ThreadSums::index_of(int32_t pid) const {
 }
 
 // Reports the process to `take` if it has ended, and removes it.
-void ThreadSums::remove(size_t index, const Take &take) {
+void ThreadSums::remove(size_t index, const Callback &take) {
   Sum &sum = sums_[index];
   if (sum.total) {
     // The kernel sums a thread's time just before it creates the thread's record: the records of the same threads sum to no less.

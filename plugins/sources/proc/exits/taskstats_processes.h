@@ -28,16 +28,16 @@ struct ProcessEnd {
 // start of the agent.
 class ThreadSums {
  public:
-  using Take = std::function<void(const ProcessEnd &)>;
+  using Callback = std::function<void(const ProcessEnd &)>;
 
   // `max_processes`: running processes with ended threads; beyond it, the process with the oldest last record is removed.
   explicit ThreadSums(size_t max_processes);
 
   // Calls `take` immediately if the process had one thread only.
-  void add(const TaskEnd &end, const Take &take);
+  void add(const TaskEnd &end, const Callback &take);
   // Calls `take` for the ended processes with several threads. Call it after all available records are added: each CPU sends its
   // own records, so the record of the last thread may arrive before those of other threads.
-  void finish(const Take &take);
+  void finish(const Callback &take);
   size_t size() const { return pids_.size(); }
 
  private:
@@ -49,9 +49,9 @@ class ThreadSums {
     std::optional<ThreadsTotal> total;  // set when the process has ended
   };
 
-  Sum &sum_of(const TaskEnd &end, const Take &take);
+  Sum &sum_of(const TaskEnd &end, const Callback &take);
   size_t index_of(int32_t pid) const;
-  void remove(size_t index, const Take &take);
+  void remove(size_t index, const Callback &take);
 
   size_t max_processes_;
   uint64_t order_ = 0;

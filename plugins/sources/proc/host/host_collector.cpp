@@ -49,11 +49,11 @@ HostCollector::HostCollector(Host host, HostOptions options, FileSystemQueryOpti
 
 void HostCollector::start() {
   reader_.open();
-  net_dev_input_.emplace(Input{procfs::KeptFile(reader_.process_path("net/dev")), "sys.net is"});
+  net_dev_input_.emplace(Input{procfs::PersistentFile(reader_.process_path("net/dev")), "sys.net is"});
   has_clock_ = reads_running_kernel();
   // Below another root, mount points are paths of the other host: statvfs would read folders of this one.
   if (!reader_.is_host()) return;
-  mountinfo_input_.emplace(Input{procfs::KeptFile(reader_.process_path("mountinfo")), "sys.fs is"});
+  mountinfo_input_.emplace(Input{procfs::PersistentFile(reader_.process_path("mountinfo")), "sys.fs is"});
   spaces_.start();
 }
 

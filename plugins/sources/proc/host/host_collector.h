@@ -55,16 +55,16 @@ class HostCollector {
   Units units_;
   HostValues values_;
 
-  Input stat_input_{procfs::KeptFile("proc/stat"), "sys.cpu, sys.tasks, sys.interrupts and sys.context are"};
+  Input stat_input_{procfs::PersistentFile("proc/stat"), "sys.cpu, sys.tasks, sys.interrupts and sys.context are"};
   procfs::Stat stat_;
   procfs::History<procfs::CoreTimes> cores_;
   procfs::Last<procfs::Activity> activity_;
 
-  Input meminfo_input_{procfs::KeptFile("proc/meminfo"), "sys.mem and sys.swap are"};
-  Input vmstat_input_{procfs::KeptFile("proc/vmstat"), "the rates of sys.mem and sys.swap are"};
+  Input meminfo_input_{procfs::PersistentFile("proc/meminfo"), "sys.mem and sys.swap are"};
+  Input vmstat_input_{procfs::PersistentFile("proc/vmstat"), "the rates of sys.mem and sys.swap are"};
   procfs::Last<procfs::Paging> paging_;
 
-  Input diskstats_input_{procfs::KeptFile("proc/diskstats"), "sys.disk is"};
+  Input diskstats_input_{procfs::PersistentFile("proc/diskstats"), "sys.disk is"};
   std::vector<procfs::Disk> disk_list_;
   procfs::History<procfs::DiskCounters> disks_;
 
@@ -72,7 +72,7 @@ class HostCollector {
   std::vector<procfs::Interface> interface_list_;
   procfs::History<procfs::InterfaceCounters> interfaces_;
   std::map<std::string, Link, std::less<>> links_;
-  int64_t reading_ns_ = 0;  // monotonic time of the window: rates are per difference of it
+  int64_t reading_ns_ = 0;  // monotonic time of the window, for rates
   int64_t links_at_ns_ = 0;
 
   std::optional<Input> mountinfo_input_;
@@ -82,13 +82,13 @@ class HostCollector {
   int64_t next_space_ns_ = 0;
   std::vector<std::string> unresponsive_;  // mount points that were logged
 
-  std::array<Input, 3> pressure_inputs_{{{procfs::KeptFile("proc/pressure/cpu"), "sys.pressure.cpu is"},
-                                         {procfs::KeptFile("proc/pressure/memory"), "sys.pressure.memory is"},
-                                         {procfs::KeptFile("proc/pressure/io"), "sys.pressure.io is"}}};
+  std::array<Input, 3> pressure_inputs_{{{procfs::PersistentFile("proc/pressure/cpu"), "sys.pressure.cpu is"},
+                                         {procfs::PersistentFile("proc/pressure/memory"), "sys.pressure.memory is"},
+                                         {procfs::PersistentFile("proc/pressure/io"), "sys.pressure.io is"}}};
   std::array<procfs::Last<procfs::PressureTotals>, 3> pressure_;
 
-  Input loadavg_input_{procfs::KeptFile("proc/loadavg"), "sys.load and sys.tasks.total are"};
-  Input uptime_input_{procfs::KeptFile("proc/uptime"), "sys.uptime is"};
+  Input loadavg_input_{procfs::PersistentFile("proc/loadavg"), "sys.load and sys.tasks.total are"};
+  Input uptime_input_{procfs::PersistentFile("proc/uptime"), "sys.uptime is"};
 
   ReadClock read_clock_;
   bool has_clock_ = false;

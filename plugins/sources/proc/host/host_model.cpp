@@ -44,8 +44,8 @@ void core_values(const procfs::Readings<procfs::CoreTimes> &core, double ticks_p
   // machine may jump by 2^60 ticks.
   const auto share = [&](std::initializer_list<procfs::Readings<T>::Member> members) {
     const std::optional<double> value = core.per_second(members, percent);
-    const double most = 100 + static_cast<double>(members.size() + 1) * percent / core.seconds();
-    return value && *value <= most ? value : std::nullopt;
+    const double maximum = 100 + static_cast<double>(members.size() + 1) * percent / core.seconds();
+    return value && *value <= maximum ? value : std::nullopt;
   };
   out.set("sys.cpu.user", share({&T::user, &T::nice}));
   out.set("sys.cpu.kernel", share({&T::system}));

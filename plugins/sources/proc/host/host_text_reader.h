@@ -17,7 +17,7 @@ namespace atalaya::proc {
 
 // A file that stays open between windows, and the metrics that are absent when it cannot be read.
 struct Input {
-  procfs::KeptFile file;
+  procfs::PersistentFile file;
   std::string_view subject;  // start of the log line on a failure: "sys.load is", followed by "absent"
   bool logged = false;
 };

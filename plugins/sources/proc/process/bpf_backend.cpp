@@ -93,11 +93,11 @@ class BpfBackend final : public ProcessBackend {
     on_exit_ = std::move(take);
   }
 
-  std::unique_lock<std::mutex> lock_exits() override { return ring_ ? ring_->hold() : std::unique_lock<std::mutex>(); }
+  std::unique_lock<std::mutex> lock_exits() override { return ring_ ? ring_->lock() : std::unique_lock<std::mutex>(); }
 
   void report_exits() override {
     if (!ring_ || !on_exit_) return;
-    ring_->drain_held();
+    ring_->drain_locked();
     collect_unfreed();
   }
 
@@ -202,7 +202,8 @@ class BpfBackend final : public ProcessBackend {
     proc_leaving entry{};
     for (const proc_key *last = nullptr; bpf_map_get_next_key(map, last, &key) == 0 && unfreed_.size() < kMaxUnfreed; last = &key) {
       if (bpf_map_lookup_elem(map, &key, &entry) != 0 || entry.exit_ns + kUnfreedAfter > time) continue;
-      if (!model_->sees(static_cast<int32_t>(key.pid), key.start_ns)) unfreed_.emplace_back(key, entry);  // else it is a zombie
+      if (!model_->pass_includes(static_cast<int32_t>(key.pid), key.start_ns))
+        unfreed_.emplace_back(key, entry);  // else it is a zombie
     }
     for (const auto &[ended_key, end] : unfreed_) {
       bpf_map_delete_elem(bpf_map__fd(skeleton_->maps.ended_threads), &ended_key);

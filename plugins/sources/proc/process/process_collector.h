@@ -81,10 +81,10 @@ class ProcessCollector {
   ExitCollector exits_;
   Users users_;
   ProcessTextCache texts_;
-  Turns turns_;
+  ExpensiveReadSelector turns_;
   std::vector<std::pair<int32_t, uint64_t>> open_files_;  // pids and open files of the processes selected in this window
   std::optional<int64_t> boot_time_ns_;
-  std::unique_ptr<ProcessBackend> backend_;  // last: its thread uses model_ and exits_
+  std::unique_ptr<ProcessBackend> backend_;  // declared last, because its thread uses model_ and exits_
 };
 
 }  // namespace atalaya::proc

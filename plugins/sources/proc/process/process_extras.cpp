@@ -90,7 +90,7 @@ void ProcessTextCache::forget_ended(const ProcessModel &model) {
     at = model.find(at->first) != nullptr ? std::next(at) : entries_.erase(at);
 }
 
-const std::vector<const Process *> &Turns::choose(std::span<const Process *const> live) {
+const std::vector<const Process *> &ExpensiveReadSelector::choose(std::span<const Process *const> live) {
   candidates_.assign(live.begin(), live.end());
   chosen_.clear();
   const size_t busiest = std::min(budget_ / 2, candidates_.size());

@@ -72,9 +72,9 @@ class ProcessTextCache {
 };
 
 // Selects the processes for expensive reads in this window: half of the budget for the busiest, the rest round-robin by pid.
-class Turns {
+class ExpensiveReadSelector {
  public:
-  explicit Turns(size_t budget) : budget_(budget) {}
+  explicit ExpensiveReadSelector(size_t budget) : budget_(budget) {}
   // The result is valid until the next call.
   const std::vector<const Process *> &choose(std::span<const Process *const> live);
 

@@ -18,7 +18,7 @@ inline constexpr MetricTag kExitTags[] = {metric::identity("host"),   metric::ex
                                           metric::identity("parent"), metric::identity("cgroup"), metric::identity("parent.pid")};
 inline constexpr MetricTag kLostExitTags[] = {metric::identity("host"), metric::identity("process")};
 
-// A metric whose value is the growth of the counter per second, times `scale`.
+// A metric whose value is the increase of the counter per second, times `scale`.
 struct RateRow {
   Metric metric;
   procfs::Counter counter;
@@ -31,7 +31,7 @@ struct GaugeRow {
   double scale;
 };
 
-inline constexpr double kPercentPerNs = 100.0 / 1e9;  // of one core
+inline constexpr double kPercentPerNs = 100.0 / 1e9;  // per cent of one core
 inline constexpr double kMibPerByte = 1.0 / (1024 * 1024);
 inline constexpr double kMibPerKib = 1.0 / 1024;
 

@@ -309,7 +309,7 @@ const procfs::ProcessReading *ProcessModel::last_reading(int32_t pid, uint64_t s
   return process == nullptr ? nullptr : &process->now;
 }
 
-bool ProcessModel::sees(int32_t pid, uint64_t start_ns) const {
+bool ProcessModel::pass_includes(int32_t pid, uint64_t start_ns) const {
   const Process *process = known(pid, start_ns);
   return process != nullptr && process->pass == passes_;
 }

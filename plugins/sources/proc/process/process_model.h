@@ -16,7 +16,7 @@ namespace atalaya::proc {
 // One pass over all processes. Its time is that of the window, which all its readings get.
 struct Pass {
   int64_t monotonic_ns = 0;
-  std::optional<uint64_t> uptime_ns;  // on the clock of process start times
+  std::optional<uint64_t> uptime_ns;  // time since boot, on the clock of process start times
   bool baseline = false;              // the pass stores readings but computes no rates
 };
 
@@ -42,7 +42,7 @@ struct alignas(64) Process {
   bool end_counted = false;     // its end was counted; passes still include it until its parent reaps it
   bool ended_now = false;       // the last pass counted its end: the rates include its last usage
   bool was_zombie = false;      // the first reading was of a zombie; its end, reported later, counts all its usage
-  int64_t elapsed_ns = 0;       // for which the rates hold: longer than the pass's window if a pass missed the counters
+  int64_t elapsed_ns = 0;       // interval of the rates: longer than the pass's window if a pass missed the counters
   // Unix times of the idle windows that are not reported yet; 0: none. Set by the caller.
   int64_t idle_from_ns = 0, idle_until_ns = 0;
   procfs::ProcessReading now;
@@ -82,14 +82,14 @@ class ProcessModel {
   // The reading of the process with this pid and start time: several processes may have had the pid.
   const procfs::ProcessReading *last_reading(int32_t pid, uint64_t start_ns) const;
   // Calls `take` with the readings of all processes that have or had this pid.
-  template <class Take>
-  void each_reading(int32_t pid, Take take) const {
+  template <class Callback>
+  void for_each_reading(int32_t pid, Callback take) const {
     if (const procfs::ProcessReading *last = last_reading(pid)) take(*last);
     for (const Process *process : replaced_)
       if (process->now.pid == pid) take(process->now);
   }
   // Whether this pass included the process.
-  bool sees(int32_t pid, uint64_t start_ns) const;
+  bool pass_includes(int32_t pid, uint64_t start_ns) const;
   // CPU time of all live processes in this pass.
   const CpuTime &used() const { return used_; }
 

@@ -29,7 +29,7 @@ int ProcessReader::open() {
   return folder_ ? 0 : errno;
 }
 
-void ProcessReader::read(const Take &take) {
+void ProcessReader::read(const Callback &take) {
   ++pass_;
   seen_ = 0;
   list_processes();

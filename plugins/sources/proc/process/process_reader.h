@@ -24,7 +24,7 @@ struct ReaderOptions {
 
 class ProcessReader {
  public:
-  using Take = std::function<void(const procfs::ProcessReading &)>;
+  using Callback = std::function<void(const procfs::ProcessReading &)>;
 
   // Errors since the start. Processes that end during a pass do not count.
   struct Errors {
@@ -39,7 +39,7 @@ class ProcessReader {
   // Opens the folder; returns 0 or an error number.
   int open();
   // Reads all processes once and passes each to `take`.
-  void read(const Take &take);
+  void read(const Callback &take);
   // Time since boot on the clock of process start times; false when it is unknown.
   bool uptime(uint64_t &ns);
 

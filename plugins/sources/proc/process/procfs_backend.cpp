@@ -19,9 +19,9 @@ constexpr size_t kRecentExits = 256;
 
 ReaderOptions reader_options(Host host, const std::string &root) {
   const long ticks = ::sysconf(_SC_CLK_TCK);
-  return {.root = root,
-          .ticks_per_second = ticks > 0 ? static_cast<uint64_t>(ticks) : 100,
-          .clock = [host] { return host.monotonic(); }};
+  return {.root = root, .ticks_per_second = ticks > 0 ? static_cast<uint64_t>(ticks) : 100, .clock = [host] {
+            return host.monotonic();
+          }};
 }
 
 // In a container or sandbox even root may be refused.
@@ -94,7 +94,7 @@ void ProcfsBackend::drain_exits() {
   listener_->drain(name_of, [this](const ExitReading &exit) {
     // Replaces the start time, which the listener knows to half a second only, by that of the model.
     ExitReading same = exit;
-    model_->each_reading(exit.last.pid, [&](const procfs::ProcessReading &known) {
+    model_->for_each_reading(exit.last.pid, [&](const procfs::ProcessReading &known) {
       if (matches(known.start_ns, exit, listener_->suspended_ns())) same.last.start_ns = known.start_ns;
     });
     on_exit_(same);

@@ -13,7 +13,7 @@
 
 namespace atalaya::names {
 
-core::Status StartWatch::start(bool forks, Take take) {
+core::Status StartWatch::start(bool forks, Callback take) {
   stop();
   take_ = std::move(take);
   stop_ = core::Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports the processes that start, and those that start a program, at the time they do, on a thread of its own: their files are
-// read while they live.
+// Reports each process that starts, or starts a program, immediately, on a separate thread, so that its files are read while it
+// exists.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace atalaya::names {
 class StartWatch {
  public:
   // Called on the thread of the watch; must not throw.
-  using Take = std::function<void(std::span<const procfs::StartEvent> events)>;
+  using Callback = std::function<void(std::span<const procfs::StartEvent> events)>;
 
   StartWatch() = default;
   StartWatch(const StartWatch &) = delete;
@@ -25,13 +25,13 @@ class StartWatch {
   ~StartWatch() { stop(); }
 
   // `forks`: report also processes that start no program. An error says why it does not run.
-  core::Status start(bool forks, Take take);
+  core::Status start(bool forks, Callback take);
   void stop();
 
  private:
   void run();
 
-  Take take_;
+  Callback take_;
   procfs::StartEvents events_;
   core::Descriptor stop_;  // an eventfd
   std::thread thread_;

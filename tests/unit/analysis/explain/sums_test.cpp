@@ -95,7 +95,7 @@ TEST_CASE("nothing smaller than chance is named, and the named parts are sorted 
       const Change &change = finding.change;
       for (size_t i = 0; i < change.named; ++i) {
         const Difference &part = change.parts[i].difference;
-        CHECK(part.beyond);
+        CHECK(part.is_significant);
         CHECK(std::abs(part.change()) > kSpreads * part.spread);
         CHECK(part.chance <= evidence::kChance);
       }

@@ -85,12 +85,12 @@ TEST_CASE("a process is one by its frames, whichever come first") {
   const uint32_t app = tree.add_stack("shop-3;main;Cart::x");
   const uint32_t service = tree.add_stack("jsvc-4;start_thread;thread_native_entry;GCTaskThread::run");
   const Classes classes(tree, 1);
-  CHECK(classes.of(0) == Class::group);
-  CHECK(classes.of(tree.add_stack("java-1")) == Class::group);
-  CHECK(classes.of(native) == Class::runtime);
-  CHECK(classes.of(node) == Class::runtime);
-  CHECK(classes.of(app) == Class::application);
-  CHECK(classes.of(service) == Class::runtime);
+  CHECK(classes.class_at(0) == Class::group);
+  CHECK(classes.class_at(tree.add_stack("java-1")) == Class::group);
+  CHECK(classes.class_at(native) == Class::runtime);
+  CHECK(classes.class_at(node) == Class::runtime);
+  CHECK(classes.class_at(app) == Class::application);
+  CHECK(classes.class_at(service) == Class::runtime);
   CHECK(classes.in_jvm(native));
   CHECK(classes.in_jvm(service));
   CHECK(!classes.in_jvm(node));
@@ -102,9 +102,9 @@ TEST_CASE("below hosts, processes are distinguished as well") {
   const uint32_t java = tree.add_stack("h1;java-1;memcpy");
   const uint32_t native = tree.add_stack("h1;shop-1;memcpy");
   const Classes classes(tree, 2);
-  CHECK(classes.of(tree.add_stack("h1;java-1")) == Class::group);
-  CHECK(classes.of(java) == Class::system);
-  CHECK(classes.of(native) == Class::application);
+  CHECK(classes.class_at(tree.add_stack("h1;java-1")) == Class::group);
+  CHECK(classes.class_at(java) == Class::system);
+  CHECK(classes.class_at(native) == Class::application);
   CHECK(!classes.in_jvm(tree.add_stack("h1")));
 }
 

@@ -68,9 +68,9 @@ TEST_CASE("PAM comes close to the minimum cost") {
     const size_t size = 6 + random() % 60;
     std::lognormal_distribution<double> speeds(10, set % 3 == 0 ? 0.1 : 1);
     for (size_t i = 0; i < size; ++i) values.push_back(set % 3 == 1 ? static_cast<double>(random() % 12) : speeds(random));
-    const double least = least_cost(values, 5), found = clusters_of(values, 5, jobs::Clustering::pam).cost;
-    CHECK(found >= least - 1e-6 * least);
-    const double ratio = least > 0 ? found / least : 1;
+    const double minimum = least_cost(values, 5), found = clusters_of(values, 5, jobs::Clustering::pam).cost;
+    CHECK(found >= minimum - 1e-6 * minimum);
+    const double ratio = minimum > 0 ? found / minimum : 1;
     worst = std::max(worst, ratio);
     sum += ratio;
   }
@@ -83,8 +83,8 @@ TEST_CASE("many values are compressed, and it hardly shows") {
   std::lognormal_distribution<double> speeds(10, 0.5);
   std::vector<double> values(3'000);
   for (double &value : values) value = speeds(random);
-  const double least = least_cost(values, 5);
-  CHECK(clusters_of(values, 5, jobs::Clustering::pam).cost <= least * 1.02);
+  const double minimum = least_cost(values, 5);
+  CHECK(clusters_of(values, 5, jobs::Clustering::pam).cost <= minimum * 1.02);
 }
 
 }  // namespace

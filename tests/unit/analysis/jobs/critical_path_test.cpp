@@ -148,7 +148,7 @@ TEST_CASE("a running job, and one without tasks, have no path") {
 
 TEST_CASE("whatever the job, the parts add up to its length") {
   std::mt19937 dice(17);  // NOLINT(cert-msc51-cpp): the same in each run
-  const auto random = [&dice](double most) { return std::uniform_real_distribution<double>(0, most)(dice); };
+  const auto random = [&dice](double maximum) { return std::uniform_real_distribution<double>(0, maximum)(dice); };
   for (int run = 0; run < 200; ++run) {
     Spans spans;
     if (run % 3 != 0) spans.add("job", {{"job", "j"}}, random(5), 20 + random(40), {{"span.outcome", 0}});

@@ -152,9 +152,9 @@ TEST_CASE("a node that is a little slower, and a phase that hardly counts, are n
   Spans again;
   Cluster{.seconds = {2, 4, 0.02, 2, 1.5}, .slow_node = "n1", .slow_phase = "collect", .factor = 5}.add(again);
   CHECK(analysed(again).findings.empty());
-  Spans least;
-  Cluster{.tasks_of_node = 100, .slow_node = "n1", .slow_phase = "map", .factor = 1.15}.add(least);
-  CHECK(analysed(least, {.least = 0.05}).findings.size() == 1);
+  Spans minimum;
+  Cluster{.tasks_of_node = 100, .slow_node = "n1", .slow_phase = "map", .factor = 1.15}.add(minimum);
+  CHECK(analysed(minimum, {.minimum = 0.05}).findings.size() == 1);
 }
 
 TEST_CASE("a node that is no further from the others than these are from each other is not slow") {

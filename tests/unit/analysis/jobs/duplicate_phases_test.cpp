@@ -128,11 +128,11 @@ TEST_CASE("a history's phase that no line reports is kept") {
 }
 
 TEST_CASE("tasks without lines are not compared with those that have some") {
-  const jobs::Analysis most = job({.lines = 16, .history = true});
-  CHECK(group_of(most, "map", "map").entries.size() == 16);
-  CHECK(group_of(most, "map", "").entries.size() == kTasks);
-  REQUIRE_FALSE(most.notes.empty());
-  CHECK(most.notes.back() ==
+  const jobs::Analysis maximum = job({.lines = 16, .history = true});
+  CHECK(group_of(maximum, "map", "map").entries.size() == 16);
+  CHECK(group_of(maximum, "map", "").entries.size() == kTasks);
+  REQUIRE_FALSE(maximum.notes.empty());
+  CHECK(maximum.notes.back() ==
         "phases of 16 tasks are reported by their lines and by a history: the lines count, and those of 8 other tasks that only "
         "a history reports are ignored");
   const jobs::Analysis few = job({.lines = 8, .history = true}), none = job({.lines = 0, .history = true});

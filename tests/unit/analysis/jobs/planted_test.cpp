@@ -116,9 +116,11 @@ class Simulation {
 };
 
 World any_world(std::mt19937_64 &random) {
-  const auto between = [&](double least, double most) { return std::uniform_real_distribution<double>(least, most)(random); };
-  const auto count = [&](int least, int most) {
-    return static_cast<size_t>(std::uniform_int_distribution<int>(least, most)(random));
+  const auto between = [&](double minimum, double maximum) {
+    return std::uniform_real_distribution<double>(minimum, maximum)(random);
+  };
+  const auto count = [&](int minimum, int maximum) {
+    return static_cast<size_t>(std::uniform_int_distribution<int>(minimum, maximum)(random));
   };
   World world;
   world.nodes = count(4, 12);
@@ -160,8 +162,8 @@ bool names_node(const jobs::Analysis &all, const jobs::Finding &finding, const s
          finding.reason != jobs::Reason::remote_reads;
 }
 
-double any(std::mt19937_64 &random, double least, double most) {
-  return std::uniform_real_distribution<double>(least, most)(random);
+double any(std::mt19937_64 &random, double minimum, double maximum) {
+  return std::uniform_real_distribution<double>(minimum, maximum)(random);
 }
 
 std::vector<Case> cases() {

@@ -34,11 +34,11 @@ TEST_CASE("a host's value is the mean of its cores' where it is a ratio, and the
                {"sys.mem.free", jobs::Combine::sum},
                {"sys.pressure.io.some.stall", jobs::Combine::mean},
                {"proc.exits", jobs::Combine::sum},
-               {"jvm.gc.count", jobs::Combine::leave_out},  // only goes up
-               {"self.files", jobs::Combine::leave_out},
-               {"btrace.server.net.in.bytes", jobs::Combine::leave_out},
-               {"btrace.pool.mem.used", jobs::Combine::leave_out},
-               {"sys.clock.offset", jobs::Combine::leave_out},
+               {"jvm.gc.count", jobs::Combine::omit},  // only goes up
+               {"self.files", jobs::Combine::omit},
+               {"btrace.server.net.in.bytes", jobs::Combine::omit},
+               {"btrace.pool.mem.used", jobs::Combine::omit},
+               {"sys.clock.offset", jobs::Combine::omit},
                {"unknown.thing", jobs::Combine::mean}};
   const store::Catalogue usual = query::test::usual_metrics();
   for (const auto &one : cases) {
@@ -53,7 +53,7 @@ TEST_CASE("kinds and units of made-up metrics decide, not their names") {
     const store::MetricInfo info{kind, -1, unit, ""};
     return jobs::combine_of("made.up.bytes", &info);
   };
-  CHECK(combine(store::Kind::total, "By") == jobs::Combine::leave_out);
+  CHECK(combine(store::Kind::total, "By") == jobs::Combine::omit);
   CHECK(combine(store::Kind::delta, "By") == jobs::Combine::sum);
   CHECK(combine(store::Kind::rate, "By/s") == jobs::Combine::sum);
   CHECK(combine(store::Kind::gauge, "MiBy") == jobs::Combine::sum);

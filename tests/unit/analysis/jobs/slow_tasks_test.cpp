@@ -64,10 +64,11 @@ std::set<uint32_t> by_framework(const std::vector<StageTask> &tasks) {
   std::vector<double> times;
   for (const StageTask &task : tasks) times.push_back(task.seconds);
   std::sort(times.begin(), times.end());
-  const double most = std::max(1.5 * times[times.size() * 3 / 8], times[times.size() * 3 / 4]);  // the median of those that ended
+  const double maximum =
+      std::max(1.5 * times[times.size() * 3 / 8], times[times.size() * 3 / 4]);  // the median of those that ended
   std::set<uint32_t> slow;
   for (uint32_t i = 0; i < tasks.size(); ++i)
-    if (tasks[i].seconds > most) slow.insert(i);
+    if (tasks[i].seconds > maximum) slow.insert(i);
   return slow;
 }
 

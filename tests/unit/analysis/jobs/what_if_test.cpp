@@ -71,8 +71,8 @@ double simulate(const std::vector<Work> &job, const std::string &slow_host, cons
 class Dice {
  public:
   explicit Dice(unsigned seed) : dice_(seed) {}
-  double between(double least, double most) { return std::uniform_real_distribution<double>(least, most)(dice_); }
-  int whole(int least, int most) { return std::uniform_int_distribution<int>(least, most)(dice_); }
+  double between(double minimum, double maximum) { return std::uniform_real_distribution<double>(minimum, maximum)(dice_); }
+  int whole(int minimum, int maximum) { return std::uniform_int_distribution<int>(minimum, maximum)(dice_); }
 
  private:
   std::mt19937 dice_;

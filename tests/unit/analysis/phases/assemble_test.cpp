@@ -27,7 +27,7 @@ TEST_CASE("the CPU time of windows does not depend on which of them have a dump"
   for (unsigned seed = 0; seed < 50; ++seed) {
     std::mt19937 random(seed);
     const auto any = [&](int from, int to) { return from + static_cast<int>(random() % static_cast<unsigned>(to - from + 1)); };
-    Undumped undumped;
+    WindowsWithoutDump undumped;
     Usage usage;
     double used = 0, seconds = 0;
     for (int i = 1, since = 0; i <= 200; ++i) {
@@ -36,35 +36,35 @@ TEST_CASE("the CPU time of windows does not depend on which of them have a dump"
       const double cpu = any(0, 400);
       used += cpu;
       Assembled made = window(cpu, any(0, 30), has_dump);
-      if (undumped.keep(i * kSecond, made)) continue;
+      if (undumped.add_window(i * kSecond, made)) continue;
       usage.add(made.resources);
       seconds += static_cast<double>(made.duration_ns) / 1e9;
     }
     CAPTURE(seed);
     CHECK(seconds == 200);
-    CHECK(usage.of[kCpu].mean * seconds == doctest::Approx(used));
+    CHECK(usage.by_resource[kCpu].mean * seconds == doctest::Approx(used));
   }
 }
 
 TEST_CASE("a window in a collection does not make those before it one") {
-  Undumped undumped;
+  WindowsWithoutDump undumped;
   Assembled quiet = window(100, 1, false), collects = window(100, 80, false);
-  CHECK(undumped.keep(1 * kSecond, quiet));
-  CHECK(undumped.keep(2 * kSecond, quiet = window(100, 1, false)));
-  CHECK(undumped.keep(3 * kSecond, collects));  // together they have no dump, and mostly do not collect
+  CHECK(undumped.add_window(1 * kSecond, quiet));
+  CHECK(undumped.add_window(2 * kSecond, quiet = window(100, 1, false)));
+  CHECK(undumped.add_window(3 * kSecond, collects));  // together they have no dump, and mostly do not collect
   Assembled dumped = window(100, 1, true);
-  CHECK(!undumped.keep(4 * kSecond, dumped));
+  CHECK(!undumped.add_window(4 * kSecond, dumped));
   CHECK(dumped.duration_ns == 4 * kSecond);
   CHECK(dumped.gc_percent.value() == doctest::Approx(83 / 4.0));
 }
 
 TEST_CASE("a window that the source jvm missed is not idle") {
-  Undumped undumped;
+  WindowsWithoutDump undumped;
   Assembled first = window(100, 1, true), missed;
-  CHECK(!undumped.keep(1 * kSecond, first));
+  CHECK(!undumped.add_window(1 * kSecond, first));
   missed.duration_ns = kSecond;
   missed.take("proc.cpu.user", 100, kSecond);
-  CHECK(undumped.keep(2 * kSecond, missed));
+  CHECK(undumped.add_window(2 * kSecond, missed));
 }
 
 }  // namespace

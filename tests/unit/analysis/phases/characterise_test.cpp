@@ -265,10 +265,10 @@ TEST_CASE("the usage of an occurrence is that of its samples") {
   double samples = 0;
   for (const auto &[start, span] : watched.spans) {
     const double first = static_cast<double>(start) / 1e9, last = static_cast<double>(span.end_ns) / 1e9 - 1;
-    CHECK(span.usage.of[kCpu].count == doctest::Approx(last - first + 1));
-    CHECK(span.usage.of[kCpu].mean == doctest::Approx((first + last) / 2));
-    CHECK(span.usage.of[kMemory].count == 0);
-    CHECK(span.threads.count == span.usage.of[kCpu].count);
+    CHECK(span.usage.by_resource[kCpu].count == doctest::Approx(last - first + 1));
+    CHECK(span.usage.by_resource[kCpu].mean == doctest::Approx((first + last) / 2));
+    CHECK(span.usage.by_resource[kMemory].count == 0);
+    CHECK(span.threads.count == span.usage.by_resource[kCpu].count);
     samples += span.threads.count;
   }
   CHECK(samples == 120);

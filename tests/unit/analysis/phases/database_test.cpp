@@ -14,7 +14,7 @@ KnownPhase phase(Symbols &symbols, const std::string &id, const std::vector<std:
   known.application = "Shop";
   known.id = id;
   std::vector<Part> parts;
-  for (const auto &[text, threads] : functions) parts.push_back({symbols.of(text), threads});
+  for (const auto &[text, threads] : functions) parts.push_back({symbols.number_of(text), threads});
   Moments threads;
   for (int i = 0; i < 40; ++i) threads.add(4);
   known.phase = {Profile(parts, threads), 4};
@@ -26,7 +26,7 @@ TEST_CASE("an export reads back as the same phases, with names of any bytes") {
   PhaseDatabase database;
   KnownPhase sort = phase(database.symbols(), "sort-1", {{"main;\"sort\" <\n>", 100}, {"naïve", 60.5}});
   sort.seconds.add(3), sort.seconds.add(5);
-  sort.usage.of[kMemory].add(100);
+  sort.usage.by_resource[kMemory].add(100);
   sort.before[{"read-1", "map-2"}] = 7;
   database.add(sort);
   database.add(phase(database.symbols(), "read-1", {{"read", 10}}));
@@ -38,8 +38,8 @@ TEST_CASE("an export reads back as the same phases, with names of any bytes") {
   REQUIRE(found != nullptr);
   CHECK(found->phase.epoch == 4);
   CHECK(found->seconds == sort.seconds);
-  CHECK(found->usage.of[kMemory].mean == 100);
-  CHECK(found->usage.of[kCpu].count == 0);
+  CHECK(found->usage.by_resource[kMemory].mean == 100);
+  CHECK(found->usage.by_resource[kCpu].count == 0);
   CHECK(found->before.at({"read-1", "map-2"}) == 7);
   CHECK(found->phase.profile.threads() == sort.phase.profile.threads());
 }

@@ -43,8 +43,8 @@ Learned learned(StoredStacks &stored) {
   Learned found{traces.size(), {}};
   for (const LearnedRun &run : learn(std::move(traces), Key::function, {}, database))
     for (const StoredOccurrence &one : run.occurrences) {
-      found.phases.emplace_back(one.of.start_ns / kSecond, one.of.end_ns / kSecond);
-      CHECK(one.of.threads.count == static_cast<double>(found.phases.back().second - found.phases.back().first));
+      found.phases.emplace_back(one.occurrence.start_ns / kSecond, one.occurrence.end_ns / kSecond);
+      CHECK(one.occurrence.threads.count == static_cast<double>(found.phases.back().second - found.phases.back().first));
     }
   return found;
 }

@@ -99,11 +99,11 @@ TEST_CASE("every planted boundary is found within one sample, and none is invent
         "noise %s: %zu boundaries, %zu lost, %zu invented; of %zu traces %zu with a wrong number of phases, %zu with wrong names\n",
         level.name, boundaries, lost, invented, traces, wrong_phases, wrong_names);
     CAPTURE(level.name);
-    const auto most = [&](double share, size_t of) { return share == 0 ? 0 : std::max(1.0, share * static_cast<double>(of)); };
-    CHECK(static_cast<double>(lost) <= most(level.wrong, boundaries));
-    CHECK(static_cast<double>(invented) <= most(level.wrong, boundaries));
-    CHECK(static_cast<double>(wrong_phases) <= most(4 * level.wrong, traces));
-    CHECK(static_cast<double>(wrong_names) <= most(2 * level.wrong, traces));
+    const auto maximum = [&](double share, size_t of) { return share == 0 ? 0 : std::max(1.0, share * static_cast<double>(of)); };
+    CHECK(static_cast<double>(lost) <= maximum(level.wrong, boundaries));
+    CHECK(static_cast<double>(invented) <= maximum(level.wrong, boundaries));
+    CHECK(static_cast<double>(wrong_phases) <= maximum(4 * level.wrong, traces));
+    CHECK(static_cast<double>(wrong_names) <= maximum(2 * level.wrong, traces));
   }
 }
 
@@ -230,7 +230,7 @@ TEST_CASE("segments cover the trace once, in order, whatever it contains") {
       CHECK((segment.phase == kNoPhase || segment.phase < mined.phases.size()));
       at = segment.end;
     }
-    CHECK(at == (size < MineOptions{}.least ? 0 : size));
+    CHECK(at == (size < MineOptions{}.minimum ? 0 : size));
   }
 }
 
@@ -259,12 +259,12 @@ TEST_CASE("epochs are as long as a phase needs to show its functions") {
 
 TEST_CASE("symbols beyond the limits are one symbol, and their number is known") {
   Symbols symbols(4, 100);
-  CHECK(symbols.of("a") == 1);
-  CHECK(symbols.of("b") == 2);
-  CHECK(symbols.of("a") == 1);
-  CHECK(symbols.of(std::string(200, 'x')) == Symbols::kOther);
-  CHECK(symbols.of("c") == 3);
-  CHECK(symbols.of("d") == Symbols::kOther);
+  CHECK(symbols.number_of("a") == 1);
+  CHECK(symbols.number_of("b") == 2);
+  CHECK(symbols.number_of("a") == 1);
+  CHECK(symbols.number_of(std::string(200, 'x')) == Symbols::kOther);
+  CHECK(symbols.number_of("c") == 3);
+  CHECK(symbols.number_of("d") == Symbols::kOther);
   CHECK(symbols.lost() == 2);
   CHECK(symbols.text(2) == "b");
 }

@@ -23,8 +23,8 @@ struct Simulated {
     std::normal_distribution<double> noise(1, spread);
     Step one;
     one.phase = phase;
-    one.of.start_ns = now_ns;
-    one.of.end_ns = now_ns += static_cast<int64_t>(seconds * noise(random) * kSecond);
+    one.occurrence.start_ns = now_ns;
+    one.occurrence.end_ns = now_ns += static_cast<int64_t>(seconds * noise(random) * kSecond);
     const auto samples = static_cast<int>(std::max(seconds * 2, 4.0));
     const double cpu = cpu_percent * noise(random), resident = memory * noise(random);
     for (int i = 0; i < samples; ++i) {
@@ -32,8 +32,8 @@ struct Simulated {
       values.values[kCpu] = cpu + (i % 2 == 0 ? 3 : -3);
       values.values[kMemory] = resident + i * 0.01;
       values.values[kWrites] = written / seconds;
-      one.of.usage.add(values);
-      one.of.threads.add(2);
+      one.occurrence.usage.add(values);
+      one.occurrence.threads.add(2);
     }
     return one;
   }
@@ -85,14 +85,14 @@ TEST_CASE("few runs with noise are predicted better than from the time of the ph
     const auto runs = normal_runs(simulated, 15);
     const Models models(runs);
     double ratio = 0;
-    for (const ProgramRun &run : runs) ratio += run.steps[3].of.seconds() / run.steps[2].of.seconds() / 15;
+    for (const ProgramRun &run : runs) ratio += run.steps[3].occurrence.seconds() / run.steps[2].occurrence.seconds() / 15;
     for (int input = 3; input < 16; ++input) {
       const ProgramRun run = simulated.run(input);
       const double expected = 0.5 * input;
       const auto predicted = models.predict(observation_of(run, 3, models.dependent()), Target::seconds);
       REQUIRE(predicted);
       ours += std::abs(predicted->value - expected) / expected;
-      of_time += std::abs(run.steps[2].of.seconds() * ratio - expected) / expected;
+      of_time += std::abs(run.steps[2].occurrence.seconds() * ratio - expected) / expected;
     }
   }
   CHECK(ours < 0.9 * of_time);
@@ -122,7 +122,7 @@ TEST_CASE("a phase that none of 15 normal runs has is not normal, by its time") 
   REQUIRE(verdict.anomalies.size() == 1);
   CHECK(verdict.anomalies[0].step == &run.steps[2]);
   CHECK(verdict.anomalies[0].target == Target::seconds);
-  CHECK(verdict.anomalies[0].seen == run.steps[2].of.seconds());
+  CHECK(verdict.anomalies[0].seen == run.steps[2].occurrence.seconds());
   CHECK(verdict.anomalies[0].predicted == 0);
   CHECK(verdict.anomalies[0].summary == "phase shuffle is in none of 15 normal runs");
   CHECK(verdict.unknown.empty());
@@ -214,8 +214,8 @@ ProgramRun run_of_time(std::mt19937 &random, double spread, double slower = 1) {
   std::normal_distribution<double> error(0, spread);
   Step step;
   step.phase = "sort";
-  step.of.end_ns = static_cast<int64_t>(100 * slower * std::exp(error(random)) * kSecond);
-  for (int i = 0; i < 1000; ++i) step.of.threads.add(1);
+  step.occurrence.end_ns = static_cast<int64_t>(100 * slower * std::exp(error(random)) * kSecond);
+  for (int i = 0; i < 1000; ++i) step.occurrence.threads.add(1);
   ProgramRun run{"h", "Sort", "1", {}};
   run.steps.push_back(std::move(step));
   return run;
@@ -278,12 +278,12 @@ TEST_CASE("two samples more or less are no anomaly, three are") {
     ProgramRun run{"h", "Sort", std::to_string(samples), {}};
     Step step;
     step.phase = "sort";
-    step.of.end_ns = static_cast<int64_t>(samples * kSecond);
+    step.occurrence.end_ns = static_cast<int64_t>(samples * kSecond);
     for (int i = 0; i < samples; ++i) {
       ResourceValues values;
       values.values[kCpu] = 100;
-      step.of.usage.add(values);
-      step.of.threads.add(1);
+      step.occurrence.usage.add(values);
+      step.occurrence.threads.add(1);
     }
     run.steps.push_back(std::move(step));
     return run;

@@ -23,14 +23,14 @@ std::vector<ProgramRun> runs_with(size_t count, const std::vector<std::string> &
     int64_t now = static_cast<int64_t>(10'000 * i), size = 100 + static_cast<int64_t>(40 * i);
     for (const std::string &phase : phases) {
       Step step{phase, {}, {}};
-      step.of.start_ns = now * kSecond;
-      step.of.end_ns = (now += size) * kSecond;
+      step.occurrence.start_ns = now * kSecond;
+      step.occurrence.end_ns = (now += size) * kSecond;
       size *= 3;
       for (int sample = 0; sample < 50; ++sample) {
-        step.of.threads.add(4);
+        step.occurrence.threads.add(4);
         ResourceValues values;
         values.values.fill(static_cast<double>(1000 + sample));
-        step.of.usage.add(values);
+        step.occurrence.usage.add(values);
       }
       const std::string function = "org.example.very.long.name.of.a.package.Reader$Splitter.readNextRecordOf" + phase;
       step.functions[function] = static_cast<double>(size);
@@ -44,10 +44,10 @@ std::vector<ProgramRun> runs_with(size_t count, const std::vector<std::string> &
 const std::vector<std::string> kPhases = {"Reader$Splitter.load-0001", "Reader$Splitter.merge-0002"};
 
 size_t widest(const std::string &table) {
-  size_t most = 0;
+  size_t maximum = 0;
   std::istringstream lines(table);
-  for (std::string line; std::getline(lines, line);) most = std::max(most, core::display_width(line));
-  return most;
+  for (std::string line; std::getline(lines, line);) maximum = std::max(maximum, core::display_width(line));
+  return maximum;
 }
 
 TEST_CASE("tables of models, predictions and runs have 80 columns, whatever the names of functions are") {

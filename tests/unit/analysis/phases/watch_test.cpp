@@ -17,14 +17,14 @@ constexpr int64_t kSecond = 1'000'000'000;
 // A phase with a window of one second and this much CPU time, in per cent of a core.
 Step step(const std::string &phase, int64_t start, int64_t end, bool is_open, double cpu = 100) {
   Step made{phase, {}, {}};
-  made.of.start_ns = start * kSecond;
-  made.of.end_ns = end * kSecond;
-  made.of.is_open = is_open;
+  made.occurrence.start_ns = start * kSecond;
+  made.occurrence.end_ns = end * kSecond;
+  made.occurrence.is_open = is_open;
   for (int64_t i = start; i < end; ++i) {
-    made.of.threads.add(1);
+    made.occurrence.threads.add(1);
     ResourceValues values;
     values.values[kCpu] = cpu;
-    made.of.usage.add(values);
+    made.occurrence.usage.add(values);
   }
   return made;
 }
@@ -52,7 +52,8 @@ struct FakeRuns final : WatchedRuns {
   }
   std::vector<Step> steps_since(int64_t from_ns) const {
     std::vector<Step> later;
-    std::copy_if(steps.begin(), steps.end(), std::back_inserter(later), [&](const Step &one) { return one.of.end_ns > from_ns; });
+    std::copy_if(steps.begin(), steps.end(), std::back_inserter(later),
+                 [&](const Step &one) { return one.occurrence.end_ns > from_ns; });
     return later;
   }
   bool read_functions(const ProgramRun &, Step &step) override {
@@ -66,7 +67,7 @@ struct Watched {
   FakeRuns source;
   Watcher watcher{database, source};
   std::string look(std::vector<Step> steps, int64_t now, int64_t from = 0) {
-    return watcher.news({{"h", "Sort", "7", std::move(steps)}}, (from - 600) * kSecond, now * kSecond);
+    return watcher.new_lines({{"h", "Sort", "7", std::move(steps)}}, (from - 600) * kSecond, now * kSecond);
   }
 };
 
@@ -121,9 +122,9 @@ TEST_CASE("a run in progress when watch begins is no normal one") {
 TEST_CASE("watch says of a phase that is not normal by how much") {
   Watched watched;
   CHECK(watched.look({}, 100).empty());
-  const std::string news = watched.look({step("Sort.merge-0001", 100, 220, false)}, 300);
-  CHECK(news.find("ended after 120.0 s\n    phase Sort.merge took ") != std::string::npos);
-  CHECK(news.find("x the time of normal runs: 120 s instead of 41.5 s\n") != std::string::npos);
+  const std::string new_lines = watched.look({step("Sort.merge-0001", 100, 220, false)}, 300);
+  CHECK(new_lines.find("ended after 120.0 s\n    phase Sort.merge took ") != std::string::npos);
+  CHECK(new_lines.find("x the time of normal runs: 120 s instead of 41.5 s\n") != std::string::npos);
 }
 
 // A merge takes twice the time of the load before it.
@@ -148,7 +149,7 @@ TEST_CASE("a phase is compared with the phases before it, although they are olde
       CAPTURE(load);
       CAPTURE(merge);
       const int64_t begin = 1'000'000, end = begin + load + 30 + merge;
-      const auto news = [&](int64_t from) {
+      const auto new_lines = [&](int64_t from) {
         Watched watched;
         watched.source.of_program = normal_pairs;
         watched.source.steps = {step("Sort.load-0002", begin, begin + load, false),
@@ -160,9 +161,10 @@ TEST_CASE("a phase is compared with the phases before it, although they are olde
         CHECK(watched.source.reads <= 2 * 2);
         return said.substr(said.find("phase Sort.merge-0001 ended"));
       };
-      const std::string whole = news(begin - 1000);
+      const std::string whole = new_lines(begin - 1000);
       CHECK((whole.find(" took ") == std::string::npos) == (merge == 2 * load));
-      for (const int64_t from : {begin + load / 2, begin + load + 10, begin + load + 100, end - 10}) CHECK(news(from) == whole);
+      for (const int64_t from : {begin + load / 2, begin + load + 10, begin + load + 100, end - 10})
+        CHECK(new_lines(from) == whole);
     }
   }
 }
@@ -200,8 +202,8 @@ TEST_CASE("a phase is compared without its own functions, and not without those 
     const std::vector<Step> steps = {step("Sort.load-0002", 1000, 2000, false), step("Sort.warm-0004", 2000, 2030, false),
                                      step("Sort.merge-0001", 2030, 8030, false)};
     CHECK(watched.look({}, 100).empty());
-    const std::string news = watched.look(steps, 9000);
-    const std::string said = news.substr(news.find("phase Sort.merge-0001 ended"));
+    const std::string new_lines = watched.look(steps, 9000);
+    const std::string said = new_lines.substr(new_lines.find("phase Sort.merge-0001 ended"));
     CHECK((said.find(" took ") == std::string::npos) == (unknown == "Sort.load-0002"));
     CHECK((said.find("not compared: the functions of a phase before it are unknown\n") != std::string::npos) ==
           (unknown == "Sort.load-0002"));
@@ -211,8 +213,9 @@ TEST_CASE("a phase is compared without its own functions, and not without those 
 TEST_CASE("names of phases and processes do not act on a terminal") {
   Watched watched;
   CHECK(watched.look({}, 100).empty());
-  const std::string news = watched.watcher.news({{"h", "Sort", "7\x1b[2J", {step("a\nb", 100, 110, true)}}}, -1, 111 * kSecond);
-  CHECK(news == "1970-01-01T00:01:40Z Sort 7\\x1b[2J: phase a\\x0ab began\n");
+  const std::string new_lines =
+      watched.watcher.new_lines({{"h", "Sort", "7\x1b[2J", {step("a\nb", 100, 110, true)}}}, -1, 111 * kSecond);
+  CHECK(new_lines == "1970-01-01T00:01:40Z Sort 7\\x1b[2J: phase a\\x0ab began\n");
 }
 
 }  // namespace

@@ -257,7 +257,7 @@ TEST_CASE("lines without an area of their own are other, whose area is their sum
   query::Budget budget(query::Limits{});
   Plot plot = plot_of({{"a", "%", ramp()}});
   plot.stacked = true;
-  budget.hold(2 * ramp().size());
+  budget.reserve(2 * ramp().size());
   add_others(plot, {{"m", {{"process", "b"}}, {}, ramp(), {}}, {"m", {{"process", "c"}}, {}, ramp(), {}}}, budget);
   REQUIRE(plot.lines.size() == 2);
   CHECK(plot.lines[1].label == "other (2)");

@@ -154,7 +154,7 @@ TEST_CASE("an address and its place in the file") {
   REQUIRE(image);
   const Segments segments(*image);
   size_t functions = 0;
-  REQUIRE(each_function(*image, SHT_SYMTAB, [&](const Function &function) {
+  REQUIRE(for_each_function(*image, SHT_SYMTAB, [&](const Function &function) {
     const auto offset = segments.offset_of(function.address);
     if (offset && segments.address_of(*offset) == function.address) ++functions;
     return functions < 100;

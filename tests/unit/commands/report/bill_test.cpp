@@ -48,12 +48,12 @@ struct Machines {
     declare(store);
     for (const char *host : {"a", "b"}) fill(host);
   }
-  double any(double most) { return std::uniform_real_distribution<>(0, most)(random); }
-  double series(const std::string &metric, store::Tags tags, double most) {
+  double any(double maximum) { return std::uniform_real_distribution<>(0, maximum)(random); }
+  double series(const std::string &metric, store::Tags tags, double maximum) {
     query::test::Values values;
     double sum = 0;
     for (int window = 1; window <= kWindows; ++window) {
-      values.emplace_back(window, any(most));
+      values.emplace_back(window, any(maximum));
       sum += values.back().second;
     }
     store.add(metric, tags, values);

@@ -34,7 +34,7 @@ class Listener : public Surroundings {
     changed_.notify_all();
     return ATALAYA_OK;
   }
-  void restarted() override { ++restarts; }
+  void on_restart() override { ++restarts; }
 
   // The line that has the text, when it comes; "" if it does not.
   std::string wait_for(const std::string &text) {

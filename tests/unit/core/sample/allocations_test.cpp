@@ -79,7 +79,7 @@ TEST_CASE("taking batches from the pool and giving them back allocates nothing")
   CHECK(steady([&] {
           BatchOwner batch = pool->take();
           fill(*batch, names);
-          pool->give_back(std::move(batch));
+          pool->return_batch(std::move(batch));
         }) == 0);
 }
 

@@ -358,7 +358,7 @@ TEST_CASE("a record reads as samples without a batch") {
   REQUIRE(record->metrics().size() == 2);
   CHECK(record->names()[record->metrics()[1].name] == "proc.threads");
   std::string seen;
-  record->each_sample([&](const FlatRecord::Sample &sample) {
+  record->for_each_sample([&](const FlatRecord::Sample &sample) {
     seen += std::to_string(sample.kind) + " " + std::string(sample.text) + " " + std::to_string(sample.duration_ns);
     for (const auto &tag : sample.tags) seen += " " + std::string(record->names()[tag.name]) + "=" + std::string(tag.value);
     for (const auto &field : sample.fields) seen += " " + std::string(record->names()[field.name]);

@@ -135,7 +135,7 @@ TEST_CASE("pool: batches of a burst lose their memory when later windows do not 
     const auto held = std::count_if(taken.begin(), taken.end(), [](const BatchOwner &batch) { return batch->held_bytes() > 0; });
     for (BatchOwner &batch : taken) {
       batch->arena().allocate(100'000);
-      pool->give_back(std::move(batch));
+      pool->return_batch(std::move(batch));
     }
     return held;
   };

@@ -93,7 +93,7 @@ TEST_CASE("pool: a frozen batch is read by several threads and comes back once")
     BatchOwner again = pool->take();
     CHECK(again.get() == address);
     CHECK(again->count() == 0);
-    pool->give_back(std::move(again));
+    pool->return_batch(std::move(again));
   }
 }
 

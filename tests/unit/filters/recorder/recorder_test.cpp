@@ -239,7 +239,7 @@ TEST_CASE("a ring has the memory of its windows, and never more than its size") 
   std::mt19937 random(7);
   constexpr size_t kBytes = size_t{2} << 20;
   PackedRing ring(kBytes);
-  size_t most = 0;
+  size_t maximum = 0;
   for (int64_t window = 1; window <= 5000; ++window) {
     Window now{};
     now.time_ns = window * kWindow;
@@ -250,14 +250,14 @@ TEST_CASE("a ring has the memory of its windows, and never more than its size") 
     bool dropped = false;
     REQUIRE(ring.push(now, batch.samples().first(is_busy ? random() % 200 : random() % 20),
                       [&](const RingEntry &) { dropped = true; }));
-    most = std::max(most, ring.bytes());
+    maximum = std::max(maximum, ring.bytes());
     if (!is_busy) {
       CHECK(ring.bytes() < size_t{1600} << 10);
       CHECK_FALSE(dropped);
     }
   }
-  CHECK(most <= kBytes);
-  CHECK(most > kBytes / 10 * 9);
+  CHECK(maximum <= kBytes);
+  CHECK(maximum > kBytes / 10 * 9);
 }
 
 TEST_CASE("windows that leave before they pass are counted") {

@@ -20,7 +20,7 @@ std::string key_of(uint32_t kind, const std::vector<std::pair<uint32_t, std::str
   sample.text = batch.copy(text);
   for (const auto &[key, value] : tags) batch.add_tag(sample, key, value);
   io::IdentityKey key;
-  return std::string(key.of(sample));
+  return std::string(key.identity_of(sample));
 }
 
 }  // namespace

@@ -122,8 +122,8 @@ TEST_CASE("a reading above the maximum power of the package is no energy") {
 }
 
 TEST_CASE("a value beyond the published range is not understood") {
-  CHECK_FALSE(counted(zone(100), 200, 50, 1e9));
-  CHECK(counted(zone(100), 100, 0, 1e9) == 1);
+  CHECK_FALSE(counts_between(zone(100), 200, 50, 1e9));
+  CHECK(counts_between(zone(100), 100, 0, 1e9) == 1);
 }
 
 TEST_CASE("a failed reading leaves its window out, and the next one starts again") {

@@ -156,7 +156,7 @@ TEST_CASE("Intel's registers: 32 bits that wrap, a server's memory in its own un
   const uint64_t before = opened.counters->read(0).value_or(0);
   CHECK(before == 0xffffffff - 16383);
   registers[{0, 0x611}] = 16384;
-  const auto counts = counted(zones[0], before, opened.counters->read(0).value_or(0), 1);
+  const auto counts = counts_between(zones[0], before, opened.counters->read(0).value_or(0), 1);
   REQUIRE(counts);
   CHECK(static_cast<double>(*counts) * zones[0].joules == Approx(2));
 }

@@ -21,25 +21,25 @@ Targets three(std::vector<int64_t> weights = {}) {
 TEST_CASE("http: the first server is used until it fails, and again when it may be tried") {
   Targets targets = three();
   CHECK(targets.pick(0, 0)->index == 0);
-  targets.failed(0, 2 * kSecond, 0);
+  targets.mark_failed(0, 2 * kSecond, 0);
   CHECK(targets.pick(0, kSecond)->index == 1);
-  targets.failed(1, kSecond, 0);
-  targets.failed(2, kSecond, 0);
+  targets.mark_failed(1, kSecond, 0);
+  targets.mark_failed(2, kSecond, 0);
   CHECK_FALSE(targets.pick(0, 0));
   CHECK(targets.wait(0) >= kSecond);
   CHECK(targets.wait(0) <= kSecond + kSecond / 10);
   CHECK(targets.pick(0, 3 * kSecond)->index == 0);
   CHECK(targets.pick(0, 3 * kSecond)->suspect);
-  targets.worked(0);
+  targets.mark_available(0);
   CHECK_FALSE(targets.pick(0, 0)->suspect);
 }
 
 TEST_CASE("http: the order of attempts begins with the servers that may be tried now") {
   Targets targets = three();
   CHECK(targets.order(0) == std::vector<size_t>{0, 1, 2});
-  targets.failed(0, 2 * kSecond, 0);
+  targets.mark_failed(0, 2 * kSecond, 0);
   CHECK(targets.order(kSecond) == std::vector<size_t>{1, 2, 0});
-  targets.failed(1, kSecond, 0);
+  targets.mark_failed(1, kSecond, 0);
   CHECK(targets.order(0) == std::vector<size_t>{2, 0, 1});
   CHECK(targets.order(3 * kSecond) == std::vector<size_t>{0, 1, 2});
 }
@@ -49,7 +49,7 @@ TEST_CASE("http: pauses double up to retry_max, between half of it and all of it
   int64_t now = 0;
   int64_t expected = kSecond / 10;
   for (int i = 0; i < 40; ++i) {
-    targets.failed(0, 0, now);
+    targets.mark_failed(0, 0, now);
     CHECK(targets.wait(now) >= expected / 2);
     CHECK(targets.wait(now) <= expected);
     now += targets.wait(now);
@@ -59,9 +59,9 @@ TEST_CASE("http: pauses double up to retry_max, between half of it and all of it
 
 TEST_CASE("http: requests that fail together are one failure") {
   Targets targets = three();
-  for (int i = 0; i < 20; ++i) targets.failed(0, 0, 0);
-  targets.failed(1, kSecond, 0);
-  targets.failed(2, kSecond, 0);
+  for (int i = 0; i < 20; ++i) targets.mark_failed(0, 0, 0);
+  targets.mark_failed(1, kSecond, 0);
+  targets.mark_failed(2, kSecond, 0);
   CHECK(targets.wait(0) <= kSecond / 10);
 }
 

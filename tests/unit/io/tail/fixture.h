@@ -56,7 +56,7 @@ class Reader {
   // Look after look, until one finds nothing more to read at once.
   Lines drain(int64_t seconds = 0) {
     Lines lines = look(seconds);
-    while (tail->behind()) {
+    while (tail->has_unread_lines()) {
       const Lines more = look(0);
       lines.insert(lines.end(), more.begin(), more.end());
     }

@@ -46,7 +46,7 @@ TEST_CASE("tail: thousands of finished files are read once each, few of them ope
   const auto read_on = [&] {
     for (const std::string &line : reader.look(0)) seen.push_back(line);
     CHECK(open_in(folder.path()) <= kOpen);
-    return reader.tail->behind();
+    return reader.tail->has_unread_lines();
   };
   size_t looks = 0, restart_after = kFiles;
   SUBCASE("in one run") {}
@@ -140,7 +140,7 @@ TEST_CASE("tail: files that grow keep others waiting, until they are quiet; that
     a.write("a\n");
     b.write("b\n");
     CHECK(reader.look(5).size() == 2);
-    CHECK(!reader.tail->behind());
+    CHECK(!reader.tail->has_unread_lines());
   }
   CHECK(reader.said.size() == 1);
   CHECK(reader.heard("more than max_files = 2"));
@@ -245,7 +245,7 @@ TEST_CASE("tail: an empty rotated file keeps no other waiting, and is read when 
   CHECK(reader.look().empty());
   a.write("2\n");
   CHECK(reader.look(10) == Lines{"2"});
-  CHECK(reader.tail->behind());
+  CHECK(reader.tail->has_unread_lines());
   CHECK(reader.look() == Lines{"b"});
   empty.write("late\n");
   CHECK(reader.look(10) == Lines{"late"});

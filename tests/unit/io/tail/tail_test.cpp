@@ -348,13 +348,13 @@ TEST_CASE("tail: a large backlog of one file does not stop the others") {
   const Lines first = reader.look();
   CHECK(first.size() == 17);
   CHECK(std::find(first.begin(), first.end(), "small") != first.end());
-  CHECK(reader.tail->behind());
+  CHECK(reader.tail->has_unread_lines());
   CHECK(reader.drain().size() == 24);
   for (int i = 0; i < 3; ++i) {  // a writer of more than a look reads
     for (int j = 0; j < 20; ++j) large.write(block.substr(1) + "\n");
     CHECK(reader.drain(1).size() == 20);
     CHECK(reader.look().empty());
-    CHECK(!reader.tail->behind());
+    CHECK(!reader.tail->has_unread_lines());
   }
 }
 

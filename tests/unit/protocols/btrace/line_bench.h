@@ -56,9 +56,9 @@ class LineBench {
       reader->take(file, line, false, now_ns, [&](const btrace::Record &record) { out.push_back(text_of(record)); });
     return out;
   }
-  Lines expire(int64_t now_ns, size_t most = 1000) {
+  Lines expire(int64_t now_ns, size_t maximum = 1000) {
     Lines out;
-    reader->expire(now_ns, most, [&](const btrace::Record &record) { out.push_back(text_of(record)); });
+    reader->expire(now_ns, maximum, [&](const btrace::Record &record) { out.push_back(text_of(record)); });
     return out;
   }
   void restart(const Lines &state) {

@@ -21,7 +21,7 @@ using core::testing::Maker;
 constexpr int64_t kTime = 1'795'219'532'123'456'789;
 
 // "KIND TIME+DURATION TEXT KEY=VALUE... NAME:VALUE..."
-class Samples final : public Taker {
+class Samples final : public RecordReceiver {
  public:
   bool take(const Record &record) override {
     std::string line =

@@ -15,7 +15,7 @@ namespace atalaya::receive {
 namespace {
 
 // Records as text: "time+duration text key=value | name=1 name=1.5f".
-class Log final : public protocols::Taker {
+class Log final : public protocols::RecordReceiver {
  public:
   bool take(const protocols::Record &record) override {
     std::string line = record.kind == ATALAYA_STACK ? "stack " : record.kind == ATALAYA_SPAN ? "span " : "";
@@ -252,7 +252,7 @@ TEST_CASE("receive: a bad line costs no other line") {
 
 namespace {
 
-class ToSamples final : public protocols::Taker {
+class ToSamples final : public protocols::RecordReceiver {
  public:
   explicit ToSamples(core::Symbols &symbols) : symbols_(symbols) {}
   bool take(const protocols::Record &record) override {
@@ -289,14 +289,14 @@ TEST_CASE("receive: the output of the encoder reads back byte by byte") {
       "{\"kind\":\"stack\",\"time\":1795219532000000000,\"duration\":0,\"text\":\"a;b\",\"tags\":{\"profile\":\"wall\"},\"fields\":"
       "{\"profile.samples\":4}}\n"
       "{\"kind\":\"span\",\"time\":1795219532000000000,\"duration\":-1,\"text\":\"job\",\"tags\":{},\"fields\":{}}\n");
-  ToSamples taker(symbols);
+  ToSamples receiver(symbols);
   protocols::JsonReader reader;
-  const protocols::Account account = reader.read_lines(text, {true, true}, taker);
+  const protocols::Account account = reader.read_lines(text, {true, true}, receiver);
   CHECK_MESSAGE(account.failed == 0, account.errors);
   const auto encoder = protocols::make_encoder(protocols::Format::samples, [&](uint32_t id) { return symbols.name(id); });
   std::string out;
   core::Refused refused;
-  core::append_all(*encoder, {taker.batch.raw().samples, taker.batch.count()}, out, refused);
+  core::append_all(*encoder, {receiver.batch.raw().samples, receiver.batch.count()}, out, refused);
   CHECK(out == text);
 }
 

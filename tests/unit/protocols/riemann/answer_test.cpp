@@ -11,19 +11,19 @@ using namespace std::string_literals;
 
 TEST_CASE("riemann: an answer is ok, or has the error") {
   CHECK(protocols::read_answer("\x10\x01"s)->accepted);
-  CHECK(protocols::read_answer("\x10\x01"s)->words.empty());
+  CHECK(protocols::read_answer("\x10\x01"s)->server_message.empty());
   const auto refused = protocols::read_answer("\x10\x00\x1a\x06no\nway"s);
   REQUIRE(refused);
   CHECK_FALSE(refused->accepted);
-  CHECK(refused->words == "no\\x0away");
-  CHECK(protocols::read_answer("\x10\x00"s)->words == "no explanation");
+  CHECK(refused->server_message == "no\\x0away");
+  CHECK(protocols::read_answer("\x10\x00"s)->server_message == "no explanation");
 }
 
 TEST_CASE("riemann: long words are cut") {
-  const std::string words(600, 'x');
-  const auto refused = protocols::read_answer("\x10\x00\x1a\xd8\x04"s + words);
+  const std::string server_message(600, 'x');
+  const auto refused = protocols::read_answer("\x10\x00\x1a\xd8\x04"s + server_message);
   REQUIRE(refused);
-  CHECK(refused->words == words.substr(0, 500));
+  CHECK(refused->server_message == server_message.substr(0, 500));
 }
 
 TEST_CASE("riemann: invalid answers") {

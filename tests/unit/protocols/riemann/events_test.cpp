@@ -148,7 +148,7 @@ TEST_CASE("riemann: values that no event can hold") {
   fixture.maker.field(half, "a.c", 1);
   const protocols::Events &events = fixture.load();
   using Without = std::vector<std::pair<size_t, std::string_view>>;
-  CHECK(events.without_form() ==
+  CHECK(events.not_encodable() ==
         Without{{0, "riemann has no form for stacks"}, {1, "riemann has no form for spans"}, {2, "no finite value"}});
   REQUIRE(events.size() == 1);
   CHECK(events.sample(0) == 3);

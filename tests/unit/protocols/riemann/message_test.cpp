@@ -96,7 +96,7 @@ TEST_CASE("riemann: answers that another implementation of the message encodes")
   const auto refused = read_answer(fixture("riemann/error.bin"));
   REQUIRE(refused);
   CHECK_FALSE(refused->accepted);
-  CHECK(refused->words == "Invalid Protobuf frame\\x0aof 3 bytes");
+  CHECK(refused->server_message == "Invalid Protobuf frame\\x0aof 3 bytes");
 }
 
 TEST_CASE("riemann: the second reader returns each random batch as it was written") {
@@ -125,9 +125,9 @@ TEST_CASE("riemann: a mutated answer is no answer, or has one line of words if i
     const auto answer = read_answer(body);
     CAPTURE(round);
     if (!answer) continue;
-    REQUIRE(answer->accepted == answer->words.empty());
-    REQUIRE(answer->words.find('\n') == std::string::npos);
-    REQUIRE(answer->words.size() <= 4 * 500);
+    REQUIRE(answer->accepted == answer->server_message.empty());
+    REQUIRE(answer->server_message.find('\n') == std::string::npos);
+    REQUIRE(answer->server_message.size() <= 4 * 500);
   }
 }
 

@@ -93,13 +93,13 @@ TEST_CASE("statsd: more than 64 tags are refused, not cut") {
 }
 
 TEST_CASE("statsd: a value of another kind than the metric is refused") {
-  class OtherKind final : public Taker {
+  class OtherKind final : public RecordReceiver {
     bool take(const Record &) override { return true; }
     bool declare(std::string_view, const atalaya_metric_info &info) override { return info.kind == ATALAYA_TOTAL; }
-  } taker;
+  } receiver;
   const auto protocol = make_statsd();
   protocol->add("a:1|c");
-  const Account account = protocol->take(0, 10)->read({.details = true}, taker);
+  const Account account = protocol->take(0, 10)->read({.details = true}, receiver);
   CHECK(account.good == 0);
   CHECK(account.failed == 1);
   CHECK(account.errors.find(kOtherKind) != std::string::npos);

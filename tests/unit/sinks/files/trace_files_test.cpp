@@ -53,8 +53,8 @@ class Events {
 };
 
 struct Fixture {
-  TraceFiles files(TraceFiles::Write write, size_t most = 3, uint64_t bytes = 1 << 20) {
-    return {{folder / "traces", most, bytes}, 0, std::move(write), [this](Level, const std::string &text) { log.add(text); }};
+  TraceFiles files(TraceFiles::Write write, size_t maximum = 3, uint64_t bytes = 1 << 20) {
+    return {{folder / "traces", maximum, bytes}, 0, std::move(write), [this](Level, const std::string &text) { log.add(text); }};
   }
   // Writes the length of the time in seconds.
   static core::Status write_length(const RecordedTime &time, int file, int) {

@@ -52,10 +52,10 @@ struct Delivery {
   }
 
   // Until it is delivered; how often it was put off with these words.
-  int finish(const std::string &words) {
+  int finish(const std::string &server_message) {
     int times = 0;
     while (!lane.deliver({maker.batch.raw().samples, maker.batch.count()}, {}))
-      times += lane.problem().find(words) != std::string::npos ? 1 : 0;
+      times += lane.problem().find(server_message) != std::string::npos ? 1 : 0;
     return times;
   }
   std::set<size_t> dead() const {
@@ -167,7 +167,7 @@ Flat flat_of(const Asked &asked) {
   REQUIRE(record.ok());
   REQUIRE(record->size() == asked.body.size());
   Flat flat{record->metrics().size(), {}};
-  record->each_sample([&](const auto &sample) {
+  record->for_each_sample([&](const auto &sample) {
     CHECK(sample.duration_ns == 5'000'000'000);
     flat.pids.insert(std::stoul(std::string(sample.tags[1].value)));
   });

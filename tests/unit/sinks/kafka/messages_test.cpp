@@ -98,6 +98,6 @@ TEST_CASE("kafka: a sample without a form leaves nothing behind") {
   REQUIRE(messages.size() == 1);
   CHECK(messages.sample(0) == 1);
   CHECK(messages.value(0).front() == '[');
-  REQUIRE(messages.without_form().size() == 1);
-  CHECK(messages.without_form()[0].first == 0);
+  REQUIRE(messages.not_encodable().size() == 1);
+  CHECK(messages.not_encodable()[0].first == 0);
 }

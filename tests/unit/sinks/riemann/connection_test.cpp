@@ -82,7 +82,7 @@ TEST_CASE("riemann: one connection for many messages") {
   Peer server([](int message) { return message == 2 ? "\0\0\0\x07\x10\x00\x1a\x03"s + "bad" : kOk; });
   Client client(server.port);
   CHECK(client.connection.exchange("ping").accepted);
-  CHECK(client.connection.exchange("ping").words == "bad");
+  CHECK(client.connection.exchange("ping").server_message == "bad");
   CHECK(client.connection.exchange("ping").accepted);
   CHECK(server.connections == 1);
 }

@@ -33,9 +33,9 @@ class Fixture {
     delivery.load(events);
   }
   // Until it is delivered; how often it was put off with these words.
-  int finish(const std::string &words) {
+  int finish(const std::string &server_message) {
     int times = 0;
-    while (!delivery.deliver()) times += delivery.problem().find(words) != std::string::npos ? 1 : 0;
+    while (!delivery.deliver()) times += delivery.problem().find(server_message) != std::string::npos ? 1 : 0;
     return times;
   }
   std::set<size_t> dead() const {
@@ -126,7 +126,7 @@ TEST_CASE("riemann: refused events are found among any others, and the others de
   Fixture fixture(100, {.batch_events = 40}, poison({0, 17, 18, 63, 99}));
   CHECK(fixture.finish("no ") == 3 * 2 + 1);  // three messages are tried again, and at last the refused events
   CHECK(fixture.dead() == std::set<size_t>{0, 17, 18, 63, 99});
-  CHECK(fixture.delivery.dead().front().words == "no 0");
+  CHECK(fixture.delivery.dead().front().server_message == "no 0");
 }
 
 TEST_CASE("riemann: a server that refuses everything is believed after a while") {

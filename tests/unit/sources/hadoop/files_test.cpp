@@ -251,17 +251,17 @@ TEST_CASE("positions: only increase, and files are removed when they are gone") 
   const TemporaryFolder folder;
   {
     Positions positions(folder / "p.db");
-    CHECK_FALSE(positions.of("a"));
+    CHECK_FALSE(positions.position_of("a"));
     positions.save({{"a", {2, 10}, "/x", Mark{5, 6}}, {"a", {1, 99}, "/y", std::nullopt}, {"", {}, "/z", Mark{7, 8}}}, 100);
   }
   Positions positions(folder / "p.db");
-  CHECK(positions.of("a") == protocols::Position{2, 10});
+  CHECK(positions.position_of("a") == protocols::Position{2, 10});
   CHECK(positions.files() == std::map<std::string, Mark>{{"/x", {5, 6}}, {"/z", {7, 8}}});
   positions.forget_all_but({"/z"}, 100);
   CHECK(positions.files() == std::map<std::string, Mark>{{"/z", {7, 8}}});
-  CHECK(positions.of("a"));
+  CHECK(positions.position_of("a"));
   positions.forget_all_but({}, 101);
-  CHECK_FALSE(positions.of("a"));
+  CHECK_FALSE(positions.position_of("a"));
 }
 
 TEST_CASE("positions: a damaged file is written again") {
@@ -269,7 +269,7 @@ TEST_CASE("positions: a damaged file is written again") {
   put(folder / "p.db", std::string(5000, 'x'));
   Positions positions(folder / "p.db");
   positions.save({{"a", {0, 1}, "/x", std::nullopt}}, 1);
-  CHECK(positions.of("a") == protocols::Position{0, 1});
+  CHECK(positions.position_of("a") == protocols::Position{0, 1});
 }
 
 // ---- reading
@@ -447,7 +447,7 @@ TEST_CASE("reading: thousands of spans go in batches, each with the place of its
                 std::count_if(spans.begin(), spans.end(), [](const protocols::Span &span) { return span.text == "stage"; }));
             ++batches;
             CHECK(spans.size() <= 2000);
-            CHECK(at.beyond(last));
+            CHECK(at.is_after(last));
             last = at;
             return true;
           });

@@ -330,15 +330,15 @@ TEST_CASE("spark: few bytes that become many spans are handed on between") {
   for (const std::string &packed : {protocols::testing::zstd(text), protocols::testing::lz4_block(text)}) {
     History history(rules, "x");
     protocols::Spans spans;
-    size_t given = 0, most = 0;
+    size_t given = 0, maximum = 0;
     CHECK(history.feed(packed, spans, [&] {
-      most = std::max(most, spans.size());
+      maximum = std::max(maximum, spans.size());
       given += spans.size();
       spans.clear();
       return true;
     }));
     CHECK(given == stages);
-    CHECK(most < stages / 4);
+    CHECK(maximum < stages / 4);
   }
 }
 

@@ -85,8 +85,8 @@ TEST_CASE("a JVM is found when it has made its file, and not before") {
   rlimit limit{};
   REQUIRE(::getrlimit(RLIMIT_NOFILE, &limit) == 0);
   const core::Descriptor next(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  for (const rlim_t most : {rlim_t{0}, static_cast<rlim_t>(next.get() + 2)}) {
-    const rlimit few{most, limit.rlim_max};
+  for (const rlim_t maximum : {rlim_t{0}, static_cast<rlim_t>(next.get() + 2)}) {
+    const rlimit few{maximum, limit.rlim_max};
     REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
     const auto still = own(discovery);
     REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);

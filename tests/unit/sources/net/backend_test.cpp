@@ -72,7 +72,7 @@ class Pair {
 };
 
 // Of the connections with that port, by whether it is the local one.
-std::map<bool, net_record> reported(const std::function<void(const Backend::Take &)> &report, uint32_t kind, uint16_t port) {
+std::map<bool, net_record> reported(const std::function<void(const Backend::Callback &)> &report, uint32_t kind, uint16_t port) {
   std::map<bool, net_record> ends;
   report([&](const net_record &record) {
     if (record.kind != kind) return;
@@ -83,7 +83,7 @@ std::map<bool, net_record> reported(const std::function<void(const Backend::Take
 }
 
 std::map<bool, net_record> walk(Backend &backend, uint16_t port, bool whole = false) {
-  return reported([&](const Backend::Take &take) { backend.walk(whole, take); }, NET_OPEN, port);
+  return reported([&](const Backend::Callback &take) { backend.walk(whole, take); }, NET_OPEN, port);
 }
 
 TEST_CASE("both backends report the same connection") {
@@ -134,7 +134,7 @@ TEST_CASE("a connection is reported when it has changed, or in a whole walk; its
     CHECK_FALSE(ours);  // a walk has met them
   };
   const auto report_ends = [&] {
-    return reported([&](const Backend::Take &take) { bpf->report_ends(take, none); }, NET_CLOSED, port);
+    return reported([&](const Backend::Callback &take) { bpf->report_ends(take, none); }, NET_CLOSED, port);
   };
   auto ends = report_ends();
   REQUIRE(ends.size() == 2);

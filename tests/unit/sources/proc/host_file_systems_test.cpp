@@ -61,8 +61,8 @@ class Kernel {
 constexpr std::chrono::seconds kLong{60};
 
 FileSystemQueryOptions query_options(const std::shared_ptr<Kernel> &kernel, std::chrono::milliseconds wait,
-                                     std::chrono::milliseconds patience = kLong) {
-  return {.query = [kernel](const std::string &mount) { return kernel->query(mount); }, .wait = wait, .timeout = patience};
+                                     std::chrono::milliseconds response_timeout = kLong) {
+  return {.query = [kernel](const std::string &mount) { return kernel->query(mount); }, .wait = wait, .timeout = response_timeout};
 }
 
 std::vector<FileSystem> mounts(std::initializer_list<const char *> paths) {
@@ -203,7 +203,7 @@ TEST_CASE("a collector on a host with a hanging file system: all other metrics a
 int follow_mounts() {
   if (::unshare(CLONE_NEWNS) != 0 || ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return 2;
   std::vector<char> buffer(1 << 20);
-  procfs::KeptFile file("proc/self/mountinfo");
+  procfs::PersistentFile file("proc/self/mountinfo");
   const core::Descriptor root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
   const auto changes = [&] {
     const bool changed = file.may_have_changed();

@@ -59,7 +59,7 @@ TEST_CASE("turns: the busiest every time, all others once a round, no more than 
   Crowd crowd(10);
   crowd.processes[4].rates.set(procfs::Counter::kernel_ns, 9);
   crowd.processes[7].rates.set(procfs::Counter::user_ns, 8);
-  Turns turns(4);
+  ExpensiveReadSelector turns(4);
   std::multiset<int32_t> had;
   for (int window = 0; window < 4; ++window) {  // the other 8 in 4 windows, 2 in each
     const auto &chosen = turns.choose(crowd.live);
@@ -71,10 +71,10 @@ TEST_CASE("turns: the busiest every time, all others once a round, no more than 
 
 TEST_CASE("turns: few processes, none, and no budget") {
   Crowd crowd(3);
-  CHECK(Turns(100).choose(crowd.live).size() == 3);
-  CHECK(Turns(0).choose(crowd.live).empty());
-  CHECK(Turns(1).choose(crowd.live).size() == 1);
-  CHECK(Turns(4).choose({}).empty());
+  CHECK(ExpensiveReadSelector(100).choose(crowd.live).size() == 3);
+  CHECK(ExpensiveReadSelector(0).choose(crowd.live).empty());
+  CHECK(ExpensiveReadSelector(1).choose(crowd.live).size() == 1);
+  CHECK(ExpensiveReadSelector(4).choose({}).empty());
 }
 
 }  // namespace

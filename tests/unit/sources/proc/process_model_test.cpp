@@ -143,8 +143,8 @@ TEST_CASE("the end of a process that was seen counts after a window of any lengt
     CHECK(model.usage_since_last_reading(reading(7, 10, 100 + window_s, 8 * kSecond)).value().get(procfs::Counter::user_ns) ==
           3 * kSecond);
     CHECK_FALSE(model.live().front()->ended_now);
-    CHECK(model.sees(7, new_s * kSecond));
-    CHECK_FALSE(model.sees(7, 10 * kSecond));
+    CHECK(model.pass_includes(7, new_s * kSecond));
+    CHECK_FALSE(model.pass_includes(7, 10 * kSecond));
     model.end();
   }
 }

@@ -46,7 +46,7 @@ class Threads {
  private:
   ThreadSums sums_;
   std::vector<ProcessEnd> ended_;
-  ThreadSums::Take take_ = [this](const ProcessEnd &end) { ended_.push_back(end); };
+  ThreadSums::Callback take_ = [this](const ProcessEnd &end) { ended_.push_back(end); };
 };
 
 TEST_CASE("a process of one thread is its record") {

@@ -62,7 +62,7 @@ TEST_CASE(
     "receive: each sender has its requests, bytes, samples and new series of the window; each window follows the one before") {
   static_assert(kWindowTime / kSecond % 60 == 20);
   Hub hub;
-  const receive::SenderPtr a = hub.senders.of("10.0.0.1", 0), silent = hub.senders.of("10.0.0.2", 0);
+  const receive::SenderPtr a = hub.senders.find_or_add("10.0.0.1", 0), silent = hub.senders.find_or_add("10.0.0.2", 0);
   for (const unsigned status : {204u, 200u, 429u, 400u, 503u}) a->counts.count_answer(status);
   hub.senders.unidentified_sender().counts.count_answer(401);
   for (uint64_t series = 0; series < 3; ++series) a->series.add(series * 77);
@@ -101,7 +101,7 @@ TEST_CASE("receive: at most 64 senders have samples of their own, and the sums a
   Hub hub;
   int64_t requests = 0, bytes = 0;
   for (int number = 1; number <= 500; ++number) {
-    receive::SenderCounts &counts = hub.senders.of("10.0." + std::to_string(number), 0)->counts;
+    receive::SenderCounts &counts = hub.senders.find_or_add("10.0." + std::to_string(number), 0)->counts;
     for (int i = 0; i < number; ++i) counts.count_answer(i % 3 == 0 ? 429 : 204);
     counts.bytes += 1000;
     requests += number;

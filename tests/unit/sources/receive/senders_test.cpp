@@ -37,8 +37,8 @@ TEST_CASE("distinct hashes are estimated within some per cent, repeated ones do 
 TEST_CASE("a sender over a quota waits for its next hour, is logged once, and others do not wait") {
   std::vector<std::string> notices;
   Senders senders({1000, 10 * kSecond, 0}, [&](std::string_view text) { notices.emplace_back(text); });
-  const SenderPtr greedy = senders.of("10.0.0.1", 0), other = senders.of("10.0.0.2", 0);
-  CHECK(senders.of("10.0.0.1", 1) == greedy);
+  const SenderPtr greedy = senders.find_or_add("10.0.0.1", 0), other = senders.find_or_add("10.0.0.2", 0);
+  CHECK(senders.find_or_add("10.0.0.1", 1) == greedy);
   CHECK_FALSE(senders.refusal(*greedy, 0));
   senders.charge(*greedy, 1000, 10 * kSecond, 5 * kSecond);
   CHECK_FALSE(senders.refusal(*greedy, 6 * kSecond));
@@ -64,16 +64,16 @@ TEST_CASE("a sender over a quota waits for its next hour, is logged once, and ot
 TEST_CASE("senders beyond the limit share an entry; idle ones are forgotten, but not those with names in the table") {
   Senders senders(
       {1, 0, 0}, [](std::string_view) {}, 2);
-  senders.of("a", 0);
-  senders.of("b", 0)->names = 1;
-  const SenderPtr c = senders.of("c", kSecond);
+  senders.find_or_add("a", 0);
+  senders.find_or_add("b", 0)->names = 1;
+  const SenderPtr c = senders.find_or_add("c", kSecond);
   CHECK(c->name == "others");
-  CHECK(senders.of("d", kSecond) == c);
-  CHECK(senders.of("e", 2 * kHour)->name == "e");  // in the place of a
-  senders.of("b", 2 * kHour)->names = 0;
-  senders.of("b", 2 * kHour)->total_names = 1000;
-  CHECK(senders.of("f", 4 * kHour)->name == "f");  // in the place of e
-  CHECK(senders.of("b", 4 * kHour)->total_names == 1000);
+  CHECK(senders.find_or_add("d", kSecond) == c);
+  CHECK(senders.find_or_add("e", 2 * kHour)->name == "e");  // in the place of a
+  senders.find_or_add("b", 2 * kHour)->names = 0;
+  senders.find_or_add("b", 2 * kHour)->total_names = 1000;
+  CHECK(senders.find_or_add("f", 4 * kHour)->name == "f");  // in the place of e
+  CHECK(senders.find_or_add("b", 4 * kHour)->total_names == 1000);
 }
 
 TEST_CASE("each waiting sender gets an equal share of the time, whatever the others send; nothing is lost or reordered") {

@@ -160,19 +160,19 @@ TEST_CASE("summaries equal the points") {
   for (size_t i = 0; i < all.size(); ++i) {
     const Summary &summary = reader.parts()[i].summary;
     REQUIRE(reader.parts()[i].has_summary);
-    double sum = 0, least = 1e300, most = -1e300;
+    double sum = 0, minimum = 1e300, maximum = -1e300;
     for (const Number &value : all[i]) {
       sum += value.as_real();
-      least = std::min(least, value.as_real());
-      most = std::max(most, value.as_real());
+      minimum = std::min(minimum, value.as_real());
+      maximum = std::max(maximum, value.as_real());
     }
     CHECK(summary.count == 600);
     CHECK(summary.first_ns == kNow);
     CHECK(summary.last_ns == kNow + 599 * kSecond);
     CHECK(summary.first == all[i].front().as_real());
     CHECK(summary.last == all[i].back().as_real());
-    CHECK(summary.min == least);
-    CHECK(summary.max == most);
+    CHECK(summary.min == minimum);
+    CHECK(summary.max == maximum);
     CHECK(summary.sum == doctest::Approx(sum).epsilon(1e-12));
   }
 }
@@ -244,16 +244,16 @@ TEST_CASE("the summaries of a long column's blocks equal the points of ten minut
       CHECK(summary.first_ns == kNow + static_cast<int64_t>(block.begin) * kSecond);
       CHECK(summary.last_ns == kNow + static_cast<int64_t>(block.end - 1) * kSecond);
       CHECK((summary.first_ns - 1) / (600 * kSecond) == (summary.last_ns - 1) / (600 * kSecond));
-      double sum = 0, least = 1e300, most = -1e300;
+      double sum = 0, minimum = 1e300, maximum = -1e300;
       for (size_t at = block.begin; at < block.end; ++at) {
         sum += all[i][at].as_real();
-        least = std::min(least, all[i][at].as_real());
-        most = std::max(most, all[i][at].as_real());
+        minimum = std::min(minimum, all[i][at].as_real());
+        maximum = std::max(maximum, all[i][at].as_real());
       }
       CHECK(summary.first == all[i][block.begin].as_real());
       CHECK(summary.last == all[i][block.end - 1].as_real());
-      CHECK(summary.min == least);
-      CHECK(summary.max == most);
+      CHECK(summary.min == minimum);
+      CHECK(summary.max == maximum);
       CHECK(summary.sum == doctest::Approx(sum).epsilon(1e-12));
     }
     CHECK(next == 5000);

@@ -25,8 +25,8 @@ std::string row(uint8_t last, std::string_view name, uint64_t number) {
 }
 
 ClientOptions options_for(uint16_t port) {
-  const auto patience = std::chrono::seconds(60);
-  return {parse_location("http://127.0.0.1:" + std::to_string(port) + "/db"), patience, patience, "none"};
+  const auto response_timeout = std::chrono::seconds(60);
+  return {parse_location("http://127.0.0.1:" + std::to_string(port) + "/db"), response_timeout, response_timeout, "none"};
 }
 
 // A client of a current server with this response to a select; the result, and the requests to the server.
@@ -100,9 +100,9 @@ TEST_CASE("clickhouse: servers that collect inserts must write each at once; old
 TEST_CASE("clickhouse: other servers are not taken for ClickHouse") {
   Server server([](const Asked &) { return answer("200 OK", "<html>hello</html>"); });
   Client client(options_for(server.port));
-  const std::string words = "clickhouse:http://127.0.0.1:" + std::to_string(server.port) +
-                            "/db: the server is not ClickHouse; write the port of its HTTP interface, usually 8123";
-  CHECK_THROWS_WITH_AS(client.connect(), words.c_str(), Error);
+  const std::string server_message = "clickhouse:http://127.0.0.1:" + std::to_string(server.port) +
+                                     "/db: the server is not ClickHouse; write the port of its HTTP interface, usually 8123";
+  CHECK_THROWS_WITH_AS(client.connect(), server_message.c_str(), Error);
 }
 
 TEST_CASE("clickhouse: a refusal is caused by the rows, or by another reason") {
@@ -112,7 +112,7 @@ TEST_CASE("clickhouse: a refusal is caused by the rows, or by another reason") {
   const auto refusal = client.insert("t (a)", "rows");
   REQUIRE(refusal);
   CHECK(refusal->code == 469);
-  CHECK(refusal->words == "Constraint is violated. (VIOLATED_CONSTRAINT)");
+  CHECK(refusal->server_message == "Constraint is violated. (VIOLATED_CONSTRAINT)");
   said = answer("500 Internal Server Error", "Code: 252. DB::Exception: Too many parts");
   CHECK_THROWS_AS(client.insert("t (a)", "rows"), Error);
   said = answer("400 Bad Request", "Code: 33. DB::Exception: Cannot read all data");
@@ -146,11 +146,11 @@ TEST_CASE("clickhouse: the server gets the time limit of a query") {
 
 // Servers of one list, by their ports. A port of 0 is one where nothing listens.
 ClientOptions options_for(const std::vector<uint16_t> &ports) {
-  const auto patience = std::chrono::seconds(60);
+  const auto response_timeout = std::chrono::seconds(60);
   std::string text;
   for (const uint16_t port : ports)
     text += (text.empty() ? "http://127.0.0.1:" : ",http://127.0.0.1:") + std::to_string(port == 0 ? 1 : port);
-  return {parse_location(text + "/db"), patience, patience, "none"};
+  return {parse_location(text + "/db"), response_timeout, response_timeout, "none"};
 }
 
 std::string selected_texts(Client &client) {

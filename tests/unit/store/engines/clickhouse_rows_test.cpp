@@ -58,7 +58,7 @@ TEST_CASE("clickhouse: a number is a row of points, and its series is announced 
   CHECK(point[4].real() == 0.5);
   CHECK(point[6].bits == 0);
   CHECK(point[7].bits == 9);
-  f.rows.announced();
+  f.rows.mark_series_written();
   f.rows.clear();
   CHECK(f.add());
   CHECK(f.rows.series.places.size() <= 2);  // the days alternate

@@ -61,9 +61,9 @@ struct Database {
 };
 
 WriterOptions options_for(const Database &database) {
-  const auto patience = std::chrono::seconds(60);
+  const auto response_timeout = std::chrono::seconds(60);
   const std::string url = "http://127.0.0.1:" + std::to_string(database.server.port) + "/db";
-  return {.client = {parse_location(url), patience, patience, "none"}};
+  return {.client = {parse_location(url), response_timeout, response_timeout, "none"}};
 }
 
 struct Batch {
@@ -188,11 +188,11 @@ TEST_CASE("clickhouse: an unreachable server of the cluster gets its tables late
     if (asked.has(" ON CLUSTER ")) return answer("500 Internal Server Error", "Code: 159. DB::Exception: Watching task");
     return answer("200 OK");
   });
-  const auto patience = std::chrono::seconds(60);
+  const auto response_timeout = std::chrono::seconds(60);
   const std::string url = "http://127.0.0.1:" + std::to_string(server.port) + "/db";
   {
     Batch batch;
-    Writer writer({.client = {parse_location(url), patience, patience, "none"}, .cluster = "pair"}, batch.names());
+    Writer writer({.client = {parse_location(url), response_timeout, response_timeout, "none"}, .cluster = "pair"}, batch.names());
     writer.prepare();
   }
   const Asked last = server.asked().back();
@@ -210,12 +210,13 @@ TEST_CASE("clickhouse: a sink writes to no tables that were made for another clu
     append_text(row, engine);
     return answer("200 OK", asked.has("FROM system.tables") ? row + std::string("\1\0\0", 3) : "");
   });
-  const auto patience = std::chrono::seconds(60);
+  const auto response_timeout = std::chrono::seconds(60);
   const std::string url = "http://127.0.0.1:" + std::to_string(server.port) + "/db";
   Batch batch;
   const auto says = [&](const char *cluster, bool corrects) {
-    Writer writer({.client = {parse_location(url), patience, patience, "none"}, .cluster = cluster, .corrects = corrects},
-                  batch.names());
+    Writer writer(
+        {.client = {parse_location(url), response_timeout, response_timeout, "none"}, .cluster = cluster, .corrects = corrects},
+        batch.names());
     try {
       writer.prepare();
     } catch (const Error &error) {

@@ -86,7 +86,8 @@ TEST_CASE("law: coverage: the store knows each second of collection, in any orde
       CAPTURE(to);
       for (const auto &[key, seconds] : arrivals.collected) {
         const auto right = std::distance(seconds.upper_bound(from), seconds.upper_bound(to));
-        CHECK(collection.of(key.first, key.second).length_in(kT0 + from * kSecond, kT0 + to * kSecond) == right * kSecond);
+        CHECK(collection.collected_time_of(key.first, key.second).length_in(kT0 + from * kSecond, kT0 + to * kSecond) ==
+              right * kSecond);
       }
     }
   }
@@ -100,7 +101,7 @@ void put(Writer &writer, TestStore &store, const std::string &family, int end, i
 
 int64_t seconds_of(const TestStore &store, const std::string &family) {
   const Collection collection(SqliteStore(store.path).collected({}));
-  return collection.of("h", family).length_in(kT0, kT0 + 1000 * kSecond) / kSecond;
+  return collection.collected_time_of("h", family).length_in(kT0, kT0 + 1000 * kSecond) / kSecond;
 }
 
 TEST_CASE("law: coverage: a window without a sample of a family was collected, if the host was") {
@@ -187,7 +188,7 @@ TEST_CASE("windows and instants that do not meet cost no more than sorting them"
         both.insert(both.end(), rows.instants().begin(), rows.instants().end());
         return both;
       }());
-      CHECK(all.of("h1", "proc").length_in(kT0 - kHour, kT0 + kHour) == int64_t{kCount} * 1'000'000);
+      CHECK(all.collected_time_of("h1", "proc").length_in(kT0 - kHour, kT0 + kHour) == int64_t{kCount} * 1'000'000);
     }
   }
 }

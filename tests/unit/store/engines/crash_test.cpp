@@ -221,7 +221,7 @@ TEST_CASE("killed while it makes pools, or makes chunks of them, a store has eac
   TestStore store;
   std::mt19937 random(77);
   constexpr int64_t kSum = kLives * (kLives + 1) / 2;
-  int64_t written = 0, most = 0, dissolved = 0, before = 0;
+  int64_t written = 0, maximum = 0, dissolved = 0, before = 0;
   for (int round = 0; round < 75; ++round) {
     const auto wanted = static_cast<int64_t>(1 + random() % kWindowsARound);
     const Limits limits = round % 25 < 20 ? Limits{} : hasty_rollup();
@@ -236,10 +236,10 @@ TEST_CASE("killed while it makes pools, or makes chunks of them, a store has eac
     written = sum / kSum;
     const int64_t pools = store.number("SELECT count(*) FROM chunks WHERE entity < 0");
     dissolved += std::max(before - pools, int64_t{0});
-    most = std::max(most, pools);
+    maximum = std::max(maximum, pools);
     before = pools;
   }
-  CHECK(most > 0);
+  CHECK(maximum > 0);
   CHECK(dissolved > 0);
 }
 

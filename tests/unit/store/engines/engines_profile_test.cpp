@@ -50,7 +50,7 @@ TEST_CASE_TEMPLATE("stacks belong to the part of a range that their window overl
     std::string folded;
   };
   std::mt19937 dice(7);
-  const auto up_to = [&](int64_t most) { return std::uniform_int_distribution<int64_t>(0, most)(dice); };
+  const auto up_to = [&](int64_t maximum) { return std::uniform_int_distribution<int64_t>(0, maximum)(dice); };
   for (int round = 0; round < 3; ++round) {
     Tested engine;
     auto samples = engine.samples();

@@ -132,7 +132,7 @@ struct Sums final : PointVisitor {
     CHECK(summary.first_ns > last_ns);
     last_ns = summary.last_ns;
     add(summary.first_ns, summary.sum, summary.count);
-    most = std::max(most, summary.max);
+    maximum = std::max(maximum, summary.max);
     taken += summary.count;
     return true;
   }
@@ -141,7 +141,7 @@ struct Sums final : PointVisitor {
       CHECK(points.times_ns[i] > last_ns);
       last_ns = points.times_ns[i];
       add(last_ns, points.values[i], 1);
-      most = std::max(most, points.values[i]);
+      maximum = std::max(maximum, points.values[i]);
     }
   }
   static int64_t place_of(int64_t time_ns) { return (time_ns - 1 - kStart) / kStretch; }
@@ -152,7 +152,7 @@ struct Sums final : PointVisitor {
 
   std::map<int64_t, double> sums;
   std::map<int64_t, int64_t> counts;
-  double most = 0;
+  double maximum = 0;
   int64_t last_ns = INT64_MIN, taken = 0;
 };
 
@@ -175,17 +175,17 @@ TEST_CASE("sums of ten minutes are taken from summaries of blocks, and equal tho
     reader.scan(found, range, sums);
     std::map<int64_t, double> wanted;
     std::map<int64_t, int64_t> counts;
-    double most = 0;
+    double maximum = 0;
     for (const auto &[time_ns, value] : series.expected("a")) {
       if (time_ns <= range.from_ns || time_ns > range.to_ns) continue;
       wanted[Sums::place_of(time_ns)] += value;
       ++counts[Sums::place_of(time_ns)];
-      most = std::max(most, value);
+      maximum = std::max(maximum, value);
     }
     REQUIRE(sums.sums.size() == wanted.size());
     for (const auto &[place, sum] : wanted) CHECK(sums.sums.at(place) == doctest::Approx(sum).epsilon(1e-9));
     CHECK(sums.counts == counts);
-    CHECK(sums.most == most);
+    CHECK(sums.maximum == maximum);
     CHECK(sums.taken > 0);
   }
 }

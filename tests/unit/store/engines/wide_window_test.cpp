@@ -31,11 +31,11 @@ size_t bytes_to_pack(int entities, int metrics) {
     return all.uordblks + all.hblkhd;
   };
   const size_t before = used();
-  size_t most = before;
-  while (writer.maintain(kNow + 2 * kDay)) most = std::max(most, used());
+  size_t maximum = before;
+  while (writer.maintain(kNow + 2 * kDay)) maximum = std::max(maximum, used());
   CHECK(store.row_count() == 0);
   CHECK(store.scan("x", "job", std::to_string(entities - 1)).size() == 1);
-  return most - before;
+  return maximum - before;
 }
 
 TEST_CASE("a window of many entities is packed in parts") {

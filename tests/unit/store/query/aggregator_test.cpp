@@ -9,7 +9,7 @@ namespace atalaya::query {
 namespace {
 
 double of(const char *name, std::vector<double> values) {
-  return Aggregator::find(name)->of(values);
+  return Aggregator::find(name)->apply(values);
 }
 
 TEST_CASE("each aggregator computes the value that its name states") {

@@ -89,7 +89,7 @@ TEST_CASE("random points fall into the same intervals as with a table, by points
       auto expected = table.begin();
       for (const Point &point : points) {
         CHECK(point.time_ns == expected->first);
-        CHECK(point.value == doctest::Approx(function.of(expected->second)));
+        CHECK(point.value == doctest::Approx(function.apply(expected->second)));
         ++expected;
       }
     }

@@ -150,8 +150,8 @@ TEST_CASE("the largest answers come first") {
   CHECK(answers[0].tags.at("pid") == "33");
   CHECK(answers[1].tags.at("host") == "host1");
   CHECK(answers[1].tags.at("process") == "P2");
-  budget.hold(30);  // the points of the other ten are no longer held
-  CHECK_THROWS_AS(budget.hold(1), TooMuch);
+  budget.reserve(30);  // the points of the other ten are no longer held
+  CHECK_THROWS_AS(budget.reserve(1), TooMuch);
 }
 
 TEST_CASE("the largest are those with the largest integral, not the highest peak") {

@@ -52,9 +52,9 @@ struct World {
     std::vector<Window> windows;
     for (int end = any(step, kEnd); end <= died; end += step) {
       if (any(0, 9) == 0) continue;  // nothing to report
-      double most = kCores;
-      for (int s = end - step + 1; s <= end; ++s) most = std::min(most, left[static_cast<size_t>(s)]);
-      const double value = most * any(0, 8) / 8;
+      double maximum = kCores;
+      for (int s = end - step + 1; s <= end; ++s) maximum = std::min(maximum, left[static_cast<size_t>(s)]);
+      const double value = maximum * any(0, 8) / 8;
       windows.push_back({end, step, value});
       for (int s = end - step + 1; s <= end; ++s) {
         left[static_cast<size_t>(s)] -= value;

@@ -94,7 +94,7 @@ std::vector<Point> naive(const std::vector<std::vector<Point>> &all, const Aggre
         values.push_back(before->value + (after->value - before->value) * static_cast<double>(time - before->time_ns) /
                                              static_cast<double>(after->time_ns - before->time_ns));
     }
-    if (!values.empty()) result.push_back({time, aggregator.of(values)});
+    if (!values.empty()) result.push_back({time, aggregator.apply(values)});
   }
   return result;
 }

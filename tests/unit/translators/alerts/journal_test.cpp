@@ -10,7 +10,7 @@ namespace atalaya::alerts {
 namespace {
 
 Kept random_alert(std::mt19937 &random) {
-  const auto number = [&](int64_t most) { return std::uniform_int_distribution<int64_t>(0, most)(random); };
+  const auto number = [&](int64_t maximum) { return std::uniform_int_distribution<int64_t>(0, maximum)(random); };
   const auto text = [&] {
     std::string bytes;
     for (int64_t i = number(6); i > 0; --i) bytes += static_cast<char>(number(255));

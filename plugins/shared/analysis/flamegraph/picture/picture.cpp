@@ -63,14 +63,14 @@ double min_width(const Tree &tree, size_t max_frames) {
 
 // Lays out the frames, parents first.
 std::vector<Frame> frames_of(const Tree &tree, size_t max_frames) {
-  const double least = min_width(tree, max_frames);
+  const double minimum = min_width(tree, max_frames);
   std::vector<Frame> frames;
   if (tree.root().shown() > 0) frames.push_back({});
   for (size_t i = 0; i < frames.size(); ++i) {
     double begin = frames[i].begin;
     for (const uint32_t child : tree.children(frames[i].node)) {
       const double width = tree.node(child).shown();
-      if (width > 0 && width >= least) frames.push_back({child, begin});
+      if (width > 0 && width >= minimum) frames.push_back({child, begin});
       begin += width;
     }
   }
@@ -211,7 +211,7 @@ class Drawing {
 
   std::string fill_of(const Frame &frame) const {
     if (style_.compared) return change_colour(share_change(tree_, tree_.node(frame.node)), largest_);
-    return class_colour(classes_.of(frame.node), shade_of(tree_.name(frame.node)));
+    return class_colour(classes_.class_at(frame.node), shade_of(tree_.name(frame.node)));
   }
 
   std::string about(const Node &node) const {
@@ -227,7 +227,7 @@ class Drawing {
   // The legend has only the colours that the image uses.
   std::string class_legend(size_t room) const {
     std::set<Class> shown;
-    for (const Frame &frame : frames_) shown.insert(classes_.of(frame.node));
+    for (const Frame &frame : frames_) shown.insert(classes_.class_at(frame.node));
     std::string all, some;
     for (const auto &[kind, text] : kClassTexts) {
       all += (all.empty() ? "" : ", ") + std::string(text);

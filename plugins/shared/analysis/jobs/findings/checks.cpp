@@ -59,11 +59,11 @@ class Checker {
     return node && others ? std::optional(Pair{*node, *others}) : std::nullopt;
   }
   // The metric with the largest difference among those with values.
-  std::optional<std::pair<std::string_view, Pair>> lowest(std::initializer_list<std::string_view> metrics, double least) const {
+  std::optional<std::pair<std::string_view, Pair>> lowest(std::initializer_list<std::string_view> metrics, double minimum) const {
     std::optional<std::pair<std::string_view, Pair>> found;
     for (const std::string_view metric : metrics) {
       const auto pair = of(metric);
-      if (pair && pair->others >= least && (!found || pair->below() > found->second.below())) found.emplace(metric, *pair);
+      if (pair && pair->others >= minimum && (!found || pair->below() > found->second.below())) found.emplace(metric, *pair);
     }
     return found;
   }
@@ -77,11 +77,11 @@ class Checker {
   static void add(std::string &text, const std::string &more) { text += (text.empty() ? "" : "; ") + more; }
 
   // Adds the result of one metric: a reason if the node exceeds the others by at least the threshold.
-  void look(Check &check, std::string_view metric, const char *label, std::string_view unit, double more, double least) const {
+  void look(Check &check, std::string_view metric, const char *label, std::string_view unit, double more, double minimum) const {
     const auto pair = of(metric);
     if (!pair) return;
     const std::string text = comparison_text(label, *pair, unit);
-    const bool differs = pair->node - pair->others >= more && pair->node >= least;
+    const bool differs = pair->node - pair->others >= more && pair->node >= minimum;
     if (check.verdict == Verdict::unknown) check.verdict = Verdict::ruled_out;
     if (differs && check.verdict != Verdict::found) {
       check.verdict = Verdict::found;
@@ -261,9 +261,9 @@ class Checker {
   }
 
   // A lower rate is a reason only if the phase waits for the resource: slow work moves less data.
-  void rate(Check &check, std::initializer_list<std::string_view> metrics, const char *label, const char *unit, double least,
+  void rate(Check &check, std::initializer_list<std::string_view> metrics, const char *label, const char *unit, double minimum,
             bool waits) const {
-    const auto found = lowest(metrics, least);
+    const auto found = lowest(metrics, minimum);
     if (!found) {
       for (const std::string_view metric : metrics)
         if (of(metric) && check.verdict == Verdict::unknown) {

@@ -12,20 +12,20 @@
 
 namespace atalaya::jobs {
 
-// Values reported by tasks, of a node and of the others; absent if none reports them.
+// Values that tasks reported: those of a node, and those of the other nodes. Absent if no task reports them.
 struct TaskValues {
-  std::optional<double> own_gc, other_gc;  // share of the time
+  std::optional<double> own_gc, other_gc;  // share of garbage collection in the time of the tasks
   std::optional<RemoteReads> remote;
 };
 
-// A node and the others in the same phase.
+// A node, compared with the other nodes in the same phase.
 struct Sides {
   std::string node;
   size_t set = 0;              // index of the windows' set in the metrics
-  std::optional<Needs> needs;  // of the phase; absent: whole tasks
+  std::optional<Needs> needs;  // needs of the phase; absent for whole tasks
   std::vector<Window> own, others;
   TaskValues tasks;
-  double slower = 0;  // of the node
+  double slower = 0;  // slowdown of the node: 0.2 = 20 %
 };
 
 enum class Verdict { found, ruled_out, unknown };
@@ -35,15 +35,15 @@ std::string_view reason_text(Reason reason);  // as in JSON: "other programs", "
 struct Check {
   Reason reason = Reason::none;
   Verdict verdict = Verdict::unknown;
-  std::string text;        // with its values: the evidence
-  std::string short_text;  // where it was found: "disk write 22 % below the other nodes"
+  std::string text;        // sentence with the measured values
+  std::string short_text;  // the difference that shows the reason: "disk write 22 % below the other nodes"
 };
 
-// In the order of elimination.
+// Returns the checks in the order of elimination.
 std::vector<Check> check_all(const Metrics &metrics, const Sides &sides);
-// The reason among them.
+// Returns the reason that the checks have found.
 Reason reason_of(const std::vector<Check> &checks);
-// "disk write 22 % below the other nodes; CPU and other programs ruled out".
+// Formats the result of the checks: "disk write 22 % below the other nodes; CPU and other programs ruled out".
 std::string conclusion(const std::vector<Check> &checks);
 
 }  // namespace atalaya::jobs

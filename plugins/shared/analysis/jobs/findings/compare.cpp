@@ -43,9 +43,9 @@ double median_of(const std::vector<double> &ascending) {
 
 // The minimum slowness of a slow node. Speeds of healthy nodes differ by about 8 %, so a node must be slower by more than this, or
 // by more than the other nodes differ from each other.
-evidence::Prior healthy_nodes(double least) {
+evidence::Prior healthy_nodes(double minimum) {
   constexpr double kPart = 0.4, kNodes = 16;
-  return {kPart * least, kNodes};
+  return {kPart * minimum, kNodes};
 }
 
 class Comparison {
@@ -70,14 +70,14 @@ class Comparison {
     }
   }
 
-  void compare(double least) {
+  void compare(double minimum) {
     fit_waves();
     const double noise = deviation();
     for (Own &own : nodes_) {
       set_medians(own);
       if (noise > 0) own.node.chance = chance_of(own, noise);
     }
-    raise_usual_chances(healthy_nodes(least));
+    raise_usual_chances(healthy_nodes(minimum));
     set_lost();
     for (const Own &own : nodes_) group_.nodes.push_back(own.node);
     std::sort(group_.nodes.begin(), group_.nodes.end(),
@@ -170,8 +170,8 @@ class Comparison {
       return sum;
     };
     const double half = up_to(logs_.back()) / 2, rounding = half * 1e-9;
-    const auto first = [&](double least) {
-      return *std::partition_point(logs_.begin(), logs_.end(), [&](double log) { return up_to(log) < least; });
+    const auto first = [&](double minimum) {
+      return *std::partition_point(logs_.begin(), logs_.end(), [&](double log) { return up_to(log) < minimum; });
     };
     return (first(half - rounding) + first(half + rounding)) / 2;
   }
@@ -214,8 +214,8 @@ class Comparison {
 
 }  // namespace
 
-void compare_nodes(Group &group, const JobData &data, double least) {
-  Comparison(group, data).compare(least);
+void compare_nodes(Group &group, const JobData &data, double minimum) {
+  Comparison(group, data).compare(minimum);
 }
 
 }  // namespace atalaya::jobs

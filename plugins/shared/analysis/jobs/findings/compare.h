@@ -6,8 +6,8 @@
 
 namespace atalaya::jobs {
 
-// Fills in the group's nodes; its entries are graded. Compares tasks only with tasks of the same wave.
-// Healthy nodes are assumed to differ by less than `least`.
-void compare_nodes(Group &group, const JobData &data, double least);
+// Compares the nodes of a group whose entries have grades; sets `nodes`. Compares tasks only with tasks of the same wave.
+// Healthy nodes are assumed to differ by less than `minimum`.
+void compare_nodes(Group &group, const JobData &data, double minimum);
 
 }  // namespace atalaya::jobs

@@ -170,7 +170,7 @@ std::vector<Group> grade(const JobData &data, const DetectOptions &options, quer
     if (group.entries.empty()) continue;
     for (Entry &entry : group.entries) entry.wave = waves[entry.task];
     set_grades(group, options.clustering);
-    compare_nodes(group, data, options.least);
+    compare_nodes(group, data, options.minimum);
   }
   return all;
 }
@@ -194,7 +194,7 @@ std::string speed_text(const Group &group, double speed) {
 bool is_slow(const Group &group, const NodeSpeed &node, const DetectOptions &options, size_t checked_at) {
   if (!why_no_verdict(group).empty() || node.tasks < kMinNodeTasks || node.tasks == group.entries.size()) return false;
   if (node.lowest + node.lower == 0) return false;  // required by the algorithm
-  return node.slower() >= options.least && node.lost >= kWorthwhile && evidence::is_beyond_chance(node.chance, checked_at);
+  return node.slower() >= options.minimum && node.lost >= kWorthwhile && evidence::is_beyond_chance(node.chance, checked_at);
 }
 
 }  // namespace atalaya::jobs

@@ -303,13 +303,13 @@ class Finder {
   uint32_t slowest_phase(const Finding &finding, const Stage &stage) const {
     const std::set<uint32_t> tasks(finding.tasks.begin(), finding.tasks.end());
     uint32_t phase = 0;
-    double most = 0;
+    double maximum = 0;
     for (size_t i = stage.begin + 1; i < stage.end; ++i) {
       double lost = 0;
       for (const Entry &entry : groups_[i].entries)
         if (tasks.contains(entry.task)) lost += static_cast<double>(entry.time_ns) * (1 - entry.speed / groups_[i].speed);
-      if (lost <= most) continue;
-      most = lost;
+      if (lost <= maximum) continue;
+      maximum = lost;
       phase = groups_[i].phase;
     }
     return phase;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The slow tasks of a stage, and those to compare them with.
+// The slow tasks of a stage, and the tasks to compare them with.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 namespace atalaya::jobs {
 
 struct SlowTasks {
-  std::vector<uint32_t> slow;                   // slower than chance explains, slowest first
+  std::vector<uint32_t> slow;                   // tasks that are slower than chance explains, the slowest first
   std::vector<uint32_t> median;                 // the middle half of the stage's tasks by speed
-  double slow_seconds = 0, median_seconds = 0;  // medians
+  double slow_seconds = 0, median_seconds = 0;  // median durations
 };
 
-// Of the tasks of a stage. Nothing is slow: the speeds of all tasks differ as those of a healthy stage do.
+// Finds the slow tasks of a stage. None are slow if the speeds of all tasks differ as those of a healthy stage do.
 SlowTasks slow_tasks(const Group &group);
 
 }  // namespace atalaya::jobs

@@ -85,8 +85,9 @@ class Finder {
   Finder(const JobTasks &tasks, const JobStages &stages, const std::vector<int64_t> &times)
       : tasks_(tasks), stages_(stages), times_(times) {
     for (const uint32_t i : tasks.order())
-      if (tasks.of(i).has_ended_well())
-        hosts_[stages.of(tasks.of(i))][tasks.of(i).host].add(static_cast<double>(times[i]), tasks.of(i).work.bytes);
+      if (tasks.task(i).has_ended_well())
+        hosts_[stages.number_of_stage(tasks.task(i))][tasks.task(i).host].add(static_cast<double>(times[i]),
+                                                                              tasks.task(i).work.bytes);
   }
 
   Slowness find() {
@@ -112,7 +113,7 @@ class Finder {
     }
     for (const auto &[host, values] : of_host) {
       usual_[host] = evidence::median(values);
-      found_.most[host] = *std::max_element(values.begin(), values.end());
+      found_.maximum[host] = *std::max_element(values.begin(), values.end());
     }
   }
 
@@ -140,12 +141,12 @@ class Finder {
     const auto factors = kinds();
     for (const Phase &phase : tasks_.data().phases) {
       if (!tasks_.has(phase.task)) continue;
-      const auto factor = factors.find({tasks_.of(phase.task).host, kind_of(tasks_.data(), phase)});
+      const auto factor = factors.find({tasks_.task(phase.task).host, kind_of(tasks_.data(), phase)});
       if (factor != factors.end() && is_slow(factor->second))
         saved[phase.task] += static_cast<double>(tasks_.busy(phase)) * (1 - 1 / factor->second);
     }
     for (const uint32_t i : tasks_.order()) {
-      const std::pair place{tasks_.of(i).host, stages_.of(tasks_.of(i))};
+      const std::pair place{tasks_.task(i).host, stages_.number_of_stage(tasks_.task(i))};
       const auto hosts = hosts_.find(place.second);
       const bool is_alone = hosts != hosts_.end() && hosts->second.contains(place.first) &&
                             others_count(hosts->second, place.first, &Pieces::times) < kMinToCompare;
@@ -173,12 +174,12 @@ class Finder {
   Kinds kinds() const {
     std::map<std::tuple<Kind, uint32_t, uint32_t>, ByHost> phases;  // by stage and name
     for (const Phase &phase : tasks_.data().phases) {
-      if (!tasks_.has(phase.task) || !tasks_.of(phase.task).has_ended_well()) continue;
-      const Task &task = tasks_.of(phase.task);
+      if (!tasks_.has(phase.task) || !tasks_.task(phase.task).has_ended_well()) continue;
+      const Task &task = tasks_.task(phase.task);
       const int64_t busy = std::min(tasks_.busy(phase), times_[phase.task]);
       if (busy > 0)
-        phases[{kind_of(tasks_.data(), phase), stages_.of(task), phase.phase}][task.host].add(static_cast<double>(busy),
-                                                                                              phase.work.bytes);
+        phases[{kind_of(tasks_.data(), phase), stages_.number_of_stage(task), phase.phase}][task.host].add(
+            static_cast<double>(busy), phase.work.bytes);
     }
     struct Sum {
       double recorded = 0, at_usual_speed = 0;

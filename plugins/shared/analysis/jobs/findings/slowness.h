@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many times longer the tasks of a node take than usual ones of their stage, because of the node.
+// How many times longer the tasks of a node take than usual tasks of their stage, because of the node.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 namespace atalaya::jobs {
 
 struct Slowness {
-  std::map<std::pair<uint32_t, uint32_t>, double> of_stage;  // by host and stage; none: as long as usual
-  std::map<uint32_t, double> most;                           // by host: in the stage with enough tasks in which it is slowest
+  std::map<std::pair<uint32_t, uint32_t>, double> of_stage;  // factor by host and stage; missing: 1
+  std::map<uint32_t, double> maximum;                        // by host: the largest factor of its stages with enough tasks
 
   double factor(uint32_t host, uint32_t stage) const {
     const auto found = of_stage.find({host, stage});
@@ -21,7 +21,7 @@ struct Slowness {
   }
 };
 
-// `times`: of the tasks of the job, by index among all tasks.
+// `times`: durations of the tasks of the job, by index among all tasks.
 Slowness slowness_of(const JobTasks &tasks, const JobStages &stages, const std::vector<int64_t> &times);
 
 }  // namespace atalaya::jobs

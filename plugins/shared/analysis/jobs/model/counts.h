@@ -9,7 +9,7 @@
 
 namespace atalaya::jobs {
 
-constexpr int64_t kUnknown = -1;  // of bytes, and of the duration of open spans
+constexpr int64_t kUnknown = -1;  // an unknown number of bytes, or the duration of an open span
 
 enum class Count : uint8_t {
   run_ns,           // of the task's own code, without start and end

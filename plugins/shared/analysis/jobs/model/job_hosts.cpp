@@ -44,11 +44,11 @@ void JobHosts::select(store::Selection &selection) const {
       all.begin_ns = std::min(all.begin_ns, time.begin_ns);
       all.end_ns = std::max(all.end_ns, time.end_ns);
     }
-    hosts.patterns.push_back(query::exactly(host));
+    hosts.patterns.push_back(query::exact_pattern(host));
   }
   for (const auto &[label, times] : by_label_) {
-    if (!names_.contains(std::string(label))) hosts.patterns.push_back(query::exactly(label));
-    hosts.patterns.push_back(query::exactly(label) + ".*");
+    if (!names_.contains(std::string(label))) hosts.patterns.push_back(query::exact_pattern(label));
+    hosts.patterns.push_back(query::exact_pattern(label) + ".*");
   }
   selection.tags.push_back(std::move(hosts));
   selection.tags.push_back({"job", {"!*"}});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hosts and times of jobs: measurements there without a job are attributed to these jobs.
+// Hosts and times of jobs, to attribute measurements without a job to the jobs that ran there then.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace atalaya::jobs {
 
 // The time of a job, from the start of its first task to the end of the last one.
 struct JobTime {
-  uint32_t job = kNoJob;  // its index
+  uint32_t job = kNoJob;  // index of the job
   int64_t begin_ns = std::numeric_limits<int64_t>::max(), end_ns = 0;
 };
 using JobTimes = std::vector<JobTime>;
@@ -29,17 +29,18 @@ class JobHosts {
   JobHosts(const JobHosts &) = delete;
   JobHosts &operator=(const JobHosts &) = delete;
 
-  // The names in the tasks.
+  // The host names in the tasks.
   const std::set<std::string> &names() const { return names_; }
-  // nullptr if no job had tasks there, or the name is ambiguous, possibly only among all hosts.
+  // The times of the jobs on a host. nullptr if no job had tasks there, or if the name is ambiguous, possibly only among all
+  // hosts.
   const JobTimes *times_of(std::string_view host) const;
-  // Selects data without a job of these hosts and times, and of hosts with the same first label.
+  // Restricts the selection to data without a job of these hosts and times, and of hosts with the same first label.
   void select(store::Selection &selection) const;
 
  private:
   std::map<std::string, JobTimes, std::less<>> times_;
   std::set<std::string> names_;
-  std::map<std::string_view, const JobTimes *> by_label_;  // nullptr: ambiguous
+  std::map<std::string_view, const JobTimes *> by_label_;  // times by first label of the host; nullptr: ambiguous
 };
 
 }  // namespace atalaya::jobs

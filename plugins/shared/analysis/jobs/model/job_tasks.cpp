@@ -26,13 +26,13 @@ void JobTasks::sort() {
 int64_t JobTasks::busy(const Phase &phase) const {
   if (phase.work.duration_ns <= 0) return 0;
   const int64_t end_ns = phase.work.end_ns();
-  const int64_t worked = end_ns - ends_->begin(of(phase.task), phase.work.start_ns, end_ns);
+  const int64_t worked = end_ns - ends_->begin(task(phase.task), phase.work.start_ns, end_ns);
   return std::min(worked, std::max<int64_t>(phase.busy_ns, 0));
 }
 
 JobStages::JobStages(const JobTasks &tasks) {
   for (const uint32_t i : tasks.order()) {
-    const auto [stage, is_new] = numbers.try_emplace(tasks.of(i).stage, static_cast<uint32_t>(begins.size()));
+    const auto [stage, is_new] = numbers.try_emplace(tasks.task(i).stage, static_cast<uint32_t>(begins.size()));
     if (is_new) {
       begins.push_back(tasks.begin(i));
       ends.push_back(tasks.end(i));

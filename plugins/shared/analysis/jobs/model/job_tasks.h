@@ -19,14 +19,14 @@ class JobTasks {
   // `of_job`: the job's tasks, in any order; to divide many jobs in one pass.
   JobTasks(const JobData &data, uint32_t job, std::shared_ptr<const MapPhaseEnds> ends, const std::vector<uint32_t> &of_job);
 
-  const std::vector<uint32_t> &order() const { return order_; }  // in which they started to work
+  const std::vector<uint32_t> &order() const { return order_; }  // tasks in the order in which they started to work
   const JobData &data() const { return data_; }
   uint32_t job() const { return job_; }
-  const Task &of(uint32_t task) const { return data_.tasks[task]; }
-  bool has(uint32_t task) const { return of(task).job == job_ && of(task).work.duration_ns > 0; }
-  int64_t begin(uint32_t task) const { return ends_->begin(of(task)); }
-  int64_t end(uint32_t task) const { return of(task).work.end_ns(); }
-  // Of a phase, without the time in which it waited for maps. 0: unknown.
+  const Task &task(uint32_t index) const { return data_.tasks[index]; }
+  bool has(uint32_t index) const { return task(index).job == job_ && task(index).work.duration_ns > 0; }
+  int64_t begin(uint32_t index) const { return ends_->begin(task(index)); }
+  int64_t end(uint32_t index) const { return task(index).work.end_ns(); }
+  // The busy time of a phase, without the time in which it waited for maps. 0: unknown.
   int64_t busy(const Phase &phase) const;
 
  private:
@@ -40,9 +40,9 @@ class JobTasks {
 
 struct JobStages {
   explicit JobStages(const JobTasks &tasks);
-  uint32_t of(const Task &task) const { return numbers.at(task.stage); }
+  uint32_t number_of_stage(const Task &task) const { return numbers.at(task.stage); }
 
-  std::map<uint32_t, uint32_t> numbers;  // by name, in order of their start
+  std::map<uint32_t, uint32_t> numbers;  // number of a stage, in order of start, by its name
   std::vector<int64_t> begins, ends;
 };
 

@@ -21,7 +21,7 @@ class MapPhaseEnds {
     return data_.name(task.stage) == "reduce" && task.work.start_ns < ends_[task.job];
   }
   int64_t begin(const Task &task) const { return begin(task, task.work.start_ns, task.work.end_ns()); }
-  // The time from which the task, or its work from `start_ns` to `end_ns`, had all its input.
+  // The time at which all input of the task, or of its work from `start_ns` to `end_ns`, existed.
   int64_t begin(const Task &task, int64_t start_ns, int64_t end_ns) const {
     const bool waits =
         starts_before_map_end(task) && ends_[task.job] < end_ns;  // else a map was run again after its output was fetched
@@ -30,7 +30,7 @@ class MapPhaseEnds {
 
  private:
   const JobData &data_;
-  std::vector<int64_t> ends_;  // by job
+  std::vector<int64_t> ends_;  // end of the map phase by job
 };
 
 }  // namespace atalaya::jobs

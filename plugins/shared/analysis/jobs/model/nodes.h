@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes by the number of their slow tasks: the second half of the first algorithm.
+// Ranks nodes by the number of their slow tasks: docs/decisions/jobs-and-bottlenecks.md.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,19 @@
 
 namespace atalaya::jobs {
 
-// A node in a job.
+// The tasks of a job on one node.
 struct Node {
   uint32_t job = 0, host = 0;
-  size_t tasks = 0, lowest = 0, lower = 0;  // whole tasks, all stages
-  double bytes = 0, remote = 0;             // read by tasks, if both are known, in stages without a shuffle
-  bool top = false;                         // among the 20 % with the most tasks in the lowest and lower grade
-  bool bottleneck = false;                  // a finding names it
+  // numbers of tasks in all stages: all, those in the lowest grade, those in the grade above
+  size_t tasks = 0, lowest = 0, lower = 0;
+  // bytes that tasks in stages without a shuffle read: all, and over the network; only tasks that report both
+  double bytes = 0, remote = 0;
+  bool top = false;         // among the 20 % with the most tasks in the lowest and lower grade
+  bool bottleneck = false;  // a finding names it
   std::optional<double> remote_share() const { return bytes > 0 ? std::optional(remote / bytes) : std::nullopt; }
 };
 
-// By job, the most slow tasks first.
+// Returns the nodes by job, those with the most slow tasks first.
 std::vector<Node> rank_nodes(const JobData &data, const std::vector<Group> &groups);
 
 }  // namespace atalaya::jobs

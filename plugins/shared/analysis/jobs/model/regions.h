@@ -17,19 +17,19 @@ enum class Severity : uint8_t { very_severe, severe, moderate, slight, negligibl
 std::string_view severity_text(Severity severity);
 
 struct RegionCost {
-  uint32_t job = kNoJob;  // its index; kNoJob: without a job
+  uint32_t job = kNoJob;  // index of the job; kNoJob: without a job
   uint32_t name = 0;
-  size_t count = 0;  // runs
+  size_t count = 0;  // number of runs
   double seconds = 0;
-  double share = 0;                     // of the cost of all regions of the job
-  double of_tasks = 0;                  // the same relative to the time of the tasks on their nodes; NaN without tasks
-  double bytes = 0, bytes_seconds = 0;  // bytes_seconds: of the runs with known bytes
+  double share = 0;                     // share of the cost of all regions of the job
+  double of_tasks = 0;                  // cost relative to the time of the tasks on the nodes of the region; NaN without tasks
+  double bytes = 0, bytes_seconds = 0;  // bytes_seconds: time of the runs with known bytes
   bool has_bytes = false;
   Severity severity = Severity::negligible;
   bool critical = false;
 };
 
-// Largest cost first.
+// Returns the regions, the largest cost first.
 std::vector<RegionCost> grade_regions(const JobData &data, Clustering clustering);
 
 }  // namespace atalaya::jobs

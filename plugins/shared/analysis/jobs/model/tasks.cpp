@@ -128,7 +128,7 @@ void Collector::add(const store::Span &span) {
 }
 
 uint32_t Collector::job(std::string_view id) {
-  const uint32_t name = all_.names.of(id);
+  const uint32_t name = all_.names.id_of(id);
   const auto [found, is_new] = jobs_.try_emplace(name, static_cast<uint32_t>(all_.jobs.size()));
   if (is_new) all_.jobs.push_back({.id = name});
   return found->second;
@@ -153,7 +153,7 @@ Task *Collector::task(const TaskIdentity &identity) {
 
 void Collector::name(Task &task, const TaskIdentity &identity) {
   const auto say = [&](uint32_t &name, std::string_view value) {
-    if (!value.empty()) name = all_.names.of(value);
+    if (!value.empty()) name = all_.names.id_of(value);
   };
   say(task.stage, identity.stage);
   say(task.host, identity.host);
@@ -167,8 +167,8 @@ void Collector::add_job(const store::Span &span) {
   job.has_span = true;
   job.work = values.work;
   job.outcome = outcome_of(values.outcome, span.duration_ns < 0);
-  job.name = all_.names.of(tag_of(span.tags, "name"));
-  job.framework = all_.names.of(tag_of(span.tags, "framework"));
+  job.name = all_.names.id_of(tag_of(span.tags, "name"));
+  job.framework = all_.names.id_of(tag_of(span.tags, "framework"));
 }
 
 void Collector::add_task(const store::Span &span) {
@@ -190,7 +190,7 @@ void Collector::add_task(const store::Span &span) {
   task->work = values.work;
   task->remote_of = values.work.remote == kUnknown ? kUnknown : values.work.bytes;
   task->outcome = outcome_of(values.outcome, span.duration_ns < 0);
-  task->locality = all_.names.of(identity.locality);
+  task->locality = all_.names.id_of(identity.locality);
   task->gc_ms = values.gc_ms;
   task->spills = values.spills;
   task->records = values.records;
@@ -199,7 +199,7 @@ void Collector::add_task(const store::Span &span) {
 
 void Collector::add_phase(const store::Span &span) {
   const TaskIdentity identity(span.tags);
-  const uint32_t name = all_.names.of(identity.phase);
+  const uint32_t name = all_.names.id_of(identity.phase);
   const Task *task = name == 0 ? nullptr : this->task(identity);
   if (task == nullptr) {
     ++all_.without_identity;
@@ -218,8 +218,8 @@ void Collector::add_region(const store::Span &span) {
   if (span.duration_ns < 0) return;  // its cost is not known yet
   Region &run = all_.regions.emplace_back(run_of(span));
   if (const std::string_view id = tag_of(span.tags, "job"); !id.empty()) run.job = job(id);
-  run.name = all_.names.of(tag_of(span.tags, "name"));
-  run.host = all_.names.of(tag_of(span.tags, "host"));
+  run.name = all_.names.id_of(tag_of(span.tags, "name"));
+  run.host = all_.names.id_of(tag_of(span.tags, "host"));
 }
 
 void Collector::add_executor(const store::Span &span) {
@@ -227,16 +227,16 @@ void Collector::add_executor(const store::Span &span) {
   const SpanValues values(span);
   if (identity.job.empty() || identity.executor.empty() || values.slots <= 0 || values.slots > kMaxSlots) return;
   const auto slots = static_cast<uint32_t>(values.slots);
-  const uint32_t job = this->job(identity.job), executor = all_.names.of(identity.executor);
+  const uint32_t job = this->job(identity.job), executor = all_.names.id_of(identity.executor);
   all_.slots[{job, executor}] = slots;
-  all_.executors.push_back({job, executor, all_.names.of(identity.host), slots, values.work});
+  all_.executors.push_back({job, executor, all_.names.id_of(identity.host), slots, values.work});
 }
 
 void Collector::add_stage(const store::Span &span) {
   const TaskIdentity identity(span.tags);
   if (identity.job.empty() || identity.stage.empty()) return;
-  StageSpan &stage = all_.stages[{job(identity.job), all_.names.of(identity.stage)}];
-  stage.name = all_.names.of(tag_of(span.tags, "name"));
+  StageSpan &stage = all_.stages[{job(identity.job), all_.names.id_of(identity.stage)}];
+  stage.name = all_.names.id_of(tag_of(span.tags, "name"));
   stage.work = SpanValues(span).work;
   for (const store::Field &field : span.fields) {
     stage.has_python = stage.has_python || is_of_python(field.name);
@@ -250,7 +250,7 @@ void Collector::add_setting(const store::Span &span) {
 
 void Collector::attach_settings() {
   for (const auto &[place, value] : settings_)
-    if (const auto job = jobs_.find(all_.names.of(place.first)); job != jobs_.end())
+    if (const auto job = jobs_.find(all_.names.id_of(place.first)); job != jobs_.end())
       all_.settings[{job->second, place.second}] = value;
 }
 
@@ -259,16 +259,16 @@ void Collector::add_error(const store::Span &span) {
   const TaskIdentity identity(span.tags);
   if (identity.job.empty()) return;
   JobError error{.outcome = outcome_of(SpanValues(span).outcome, false), .job = job(identity.job), .time_ns = span.start_ns};
-  error.stage = all_.names.of(identity.stage);
-  error.executor = all_.names.of(identity.executor);
-  error.attempt = all_.names.of(identity.attempt.empty() ? identity.task : identity.attempt);
-  error.error = all_.names.of(tag_of(span.tags, "error"));
+  error.stage = all_.names.id_of(identity.stage);
+  error.executor = all_.names.id_of(identity.executor);
+  error.attempt = all_.names.id_of(identity.attempt.empty() ? identity.task : identity.attempt);
+  error.error = all_.names.id_of(tag_of(span.tags, "error"));
   error.of = error.attempt != 0    ? JobError::Of::attempt
              : error.executor != 0 ? JobError::Of::executor
              : error.stage != 0    ? JobError::Of::stage
                                    : JobError::Of::job;
   const bool has_host = error.of == JobError::Of::attempt || error.of == JobError::Of::executor;
-  if (has_host) error.host = all_.names.of(identity.host);  // for a job this is the host of the agent
+  if (has_host) error.host = all_.names.id_of(identity.host);  // for a job this is the host of the agent
   key_.clear();
   if (!identity.append_key(key_)) key_.clear();
   failed_.push_back(key_);

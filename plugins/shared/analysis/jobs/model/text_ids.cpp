@@ -4,10 +4,10 @@
 namespace atalaya::jobs {
 
 TextIds::TextIds() {
-  of("");
+  id_of("");
 }
 
-uint32_t TextIds::of(std::string_view text) {
+uint32_t TextIds::id_of(std::string_view text) {
   const auto found = numbers_.find(text);
   if (found != numbers_.end()) return found->second;
   const auto number = static_cast<uint32_t>(texts_.size());

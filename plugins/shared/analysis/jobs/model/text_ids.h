@@ -13,7 +13,7 @@ namespace atalaya::jobs {
 class TextIds {
  public:
   TextIds();
-  uint32_t of(std::string_view text);  // 0 is ""
+  uint32_t id_of(std::string_view text);  // 0 is ""
   const std::string &text(uint32_t number) const { return texts_[number]; }
 
  private:

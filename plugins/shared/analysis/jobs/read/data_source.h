@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The share of a task's input that came over the network, as reported by its phases.
+// The share of a task's input that was read over the network, as its phases report it.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@
 
 namespace atalaya::jobs {
 
-// The source of a phase's data is known only if all its spans with data report it.
+// The sum of the remote bytes of two spans of a phase; known only if all spans with data report them.
 int64_t remote_of_both(const Work &a, const Work &b);
 
-// Only phases that read the task's input, or from the network, count. Other phases read the task's own data from memory and disk:
-// if only these report a source, that of the task is unknown.
+// Computes the remote bytes of a task's input. Only phases that read the input, or from the network, count. Other phases read
+// the task's own data from memory and disk: if only these report a source, the source of the input is unknown.
 class DataSource {
  public:
   explicit DataSource(const JobData &data);
 
-  // The remote bytes of those that a task's phases read; kUnknown unless all phases with bytes report it.
+  // The remote bytes among those that a task's phases read; kUnknown unless all phases with bytes report them.
   struct Remote {
     int64_t remote = kUnknown, of = kUnknown;
   };
@@ -33,8 +33,9 @@ class DataSource {
   bool reads_remote(const Phase &phase) const;
 
   const JobData &data_;
-  std::set<std::tuple<uint32_t, uint32_t, uint32_t>> remote_;  // job, stage, phase: with bytes that came over the network
-  // The phases of a task that read, by their names. Cached: most tasks have the same phases.
+  // job, stage and phase whose spans have bytes that came over the network
+  std::set<std::tuple<uint32_t, uint32_t, uint32_t>> remote_;
+  // By the names of a task's phases: which of them read input. A cache, because most tasks have the same phases.
   std::map<std::vector<uint32_t>, std::vector<bool>> reads_;
   std::vector<uint32_t> names_;
 };

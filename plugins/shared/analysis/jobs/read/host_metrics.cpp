@@ -66,7 +66,7 @@ void remove_layered_devices(std::vector<store::Series> &series) {
 }  // namespace
 
 template <class Visit>
-void Metrics::each_bin(const Bins &bins, int64_t begin_ns, int64_t end_ns, Visit &&visit) {
+void Metrics::for_each_bin(const Bins &bins, int64_t begin_ns, int64_t end_ns, Visit &&visit) {
   auto bin = std::partition_point(bins.begin(), bins.end(), [&](const Bin &one) { return one.end_ns <= begin_ns; });
   for (; bin != bins.end() && bin->begin_ns < end_ns; ++bin)
     visit(static_cast<size_t>(bin - bins.begin()),
@@ -74,15 +74,15 @@ void Metrics::each_bin(const Bins &bins, int64_t begin_ns, int64_t end_ns, Visit
 }
 
 // Merges windows that overlap or almost touch. The input is sorted by start.
-void Metrics::join(Bins &stretches, int64_t gap) {
+void Metrics::join(Bins &time_intervals, int64_t gap) {
   size_t kept = 0;
-  for (const Bin &next : stretches) {
-    if (kept == 0 || next.begin_ns - stretches[kept - 1].end_ns > gap)
-      stretches[kept++] = next;
+  for (const Bin &next : time_intervals) {
+    if (kept == 0 || next.begin_ns - time_intervals[kept - 1].end_ns > gap)
+      time_intervals[kept++] = next;
     else
-      stretches[kept - 1].end_ns = std::max(stretches[kept - 1].end_ns, next.end_ns);
+      time_intervals[kept - 1].end_ns = std::max(time_intervals[kept - 1].end_ns, next.end_ns);
   }
-  stretches.resize(kept);
+  time_intervals.resize(kept);
 }
 
 Metrics::Bins Metrics::bins_of(Windows windows) {
@@ -101,14 +101,14 @@ Metrics::Bins Metrics::bins_of(Windows windows) {
   borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
   thin_out(borders);
   double all = 0;
-  for (const Bin &stretch : covered) all += static_cast<double>(stretch.end_ns - stretch.begin_ns);
+  for (const Bin &time_interval : covered) all += static_cast<double>(time_interval.end_ns - time_interval.begin_ns);
   const int64_t step = std::max(static_cast<int64_t>(all / kMaxBins) + 1, kMinStep);
   Bins bins;
   auto border = borders.begin();
-  for (const Bin &stretch : covered) {
-    for (int64_t at = stretch.begin_ns; at < stretch.end_ns;) {
+  for (const Bin &time_interval : covered) {
+    for (int64_t at = time_interval.begin_ns; at < time_interval.end_ns;) {
       border = std::upper_bound(border, borders.end(), at);
-      const int64_t until = border == borders.end() ? stretch.end_ns : std::min(*border, stretch.end_ns);
+      const int64_t until = border == borders.end() ? time_interval.end_ns : std::min(*border, time_interval.end_ns);
       bins.push_back({at, until - at > step ? at + step : until});
       at = bins.back().end_ns;
     }
@@ -120,7 +120,7 @@ class MetricsReader : public store::PointVisitor {
  public:
   MetricsReader(const std::vector<Windows> &sets, const std::set<std::string> &hosts, store::Store &store, query::Budget &budget)
       : sets_(sets), reported_hosts_(hosts), store_(store), budget_(budget) {
-    all_.held_ = Metrics::Held(&budget);
+    all_.held_ = Metrics::Reservation(&budget);
     all_.programs_.resize(sets.size());
   }
 
@@ -207,7 +207,7 @@ class MetricsReader : public store::PointVisitor {
       std::vector<Active> &of_host = active_[window.host];
       if (of_host.empty() || of_host.back().set != set) of_host.push_back({set, std::vector<double>(bins->second.size()), 0});
       Active &active = of_host.back();
-      Metrics::each_bin(bins->second, window.begin_ns, window.end_ns, [&](size_t number, double overlap) {
+      Metrics::for_each_bin(bins->second, window.begin_ns, window.end_ns, [&](size_t number, double overlap) {
         const Metrics::Bin &bin = bins->second[number];
         active.part[number] = std::max(active.part[number], overlap / static_cast<double>(bin.end_ns - bin.begin_ns));
       });
@@ -225,7 +225,7 @@ class MetricsReader : public store::PointVisitor {
     if (found.size() > kMaxSeries)
       throw query::TooMuch("more than " + std::to_string(kMaxSeries) + " series belong to the nodes" + query::kAskForLess);
     std::erase_if(found, [](const store::Series &series) {
-      return combine_of(series.metric, series.info.get()) == Combine::leave_out || tag_of(series.tags, "interface") == "lo";
+      return combine_of(series.metric, series.info.get()) == Combine::omit || tag_of(series.tags, "interface") == "lo";
     });
     remove_layered_devices(found);
     return found;
@@ -234,15 +234,15 @@ class MetricsReader : public store::PointVisitor {
   // Identifies a program by its name, or else by its first label.
   void select() {
     std::vector<std::string> names, labels;
-    for (const auto &[host, bins] : all_.bins_) names.push_back(query::exactly(host));
+    for (const auto &[host, bins] : all_.bins_) names.push_back(query::exact_pattern(host));
     std::vector<store::Series> found = series_of(std::move(names));
     std::set<std::string> stored;
     for (const store::Series &series : found) stored.emplace(tag_of(series.tags, "host"));
     for (const auto &[host, bins] : all_.bins_) {
       const std::string_view label = first_label(host);
       if (label.empty() || stored.contains(host)) continue;
-      labels.push_back(query::exactly(label));
-      labels.push_back(query::exactly(label) + ".*");
+      labels.push_back(query::exact_pattern(label));
+      labels.push_back(query::exact_pattern(label) + ".*");
     }
     if (!labels.empty()) {
       for (store::Series &series : series_of(std::move(labels)))
@@ -283,7 +283,7 @@ class MetricsReader : public store::PointVisitor {
 
   static void add(Target &target, int64_t begin, int64_t end, double value) {
     if (target.amount) value = value / static_cast<double>(end - begin) * 1e9;
-    Metrics::each_bin(*target.bins, begin, end, [&](size_t bin, double overlap) {
+    Metrics::for_each_bin(*target.bins, begin, end, [&](size_t bin, double overlap) {
       target.sums->sum[bin] += value * overlap;
       target.sums->weight[bin] += overlap;
       if (target.uses == nullptr) return;
@@ -327,7 +327,7 @@ std::optional<double> Metrics::mean(std::string_view metric, const Window &windo
   if (sums == column->second.hosts.end()) return std::nullopt;
   const Bins &all = bins_.find(window.host)->second;
   double sum = 0, weight = 0;
-  each_bin(all, window.begin_ns, window.end_ns, [&](size_t bin, double overlap) {
+  for_each_bin(all, window.begin_ns, window.end_ns, [&](size_t bin, double overlap) {
     const double known = sums->second.weight[bin];
     if (known <= 0) return;
     const auto length = static_cast<double>(all[bin].end_ns - all[bin].begin_ns);

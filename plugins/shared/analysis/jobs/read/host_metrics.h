@@ -38,22 +38,23 @@ inline constexpr std::string_view kIpc = "sys.counters.ipc";
 
 class Metrics {
  public:
-  // For all these windows and their hosts; `hosts` are all hosts that the spans name. Throws as queries do.
+  // Reads the metrics of these windows and hosts. `hosts` are all hosts that the spans name. Throws the exceptions of queries.
   static Metrics read(const std::vector<Windows> &sets, const std::set<std::string> &hosts, store::Store &store,
                       query::Budget &budget);
 
-  // By name.
+  // The names of the metrics, sorted.
   std::vector<std::string> names() const;
   bool has(std::string_view metric) const { return columns_.contains(metric); }
   // The metric's average in the window; nothing without data.
   std::optional<double> mean(std::string_view metric, const Window &window) const;
-  // Over several windows, weighted by length.
+  // The average over several windows, weighted by length.
   std::optional<double> mean(std::string_view metric, const Windows &windows) const;
-  // In the windows of a set, by its index. Digits in names are replaced by #: names that differ in numbers only are one program.
+  // The programs in the windows of a set, by the index of the set. Digits in names are replaced by #: names that differ only in
+  // numbers are one program.
   const std::vector<Program> &programs(size_t set) const { return programs_.at(set); }
-  // The stored names of the windows' hosts.
+  // Notes on host names that were matched by their first label.
   const std::vector<std::string> &notes() const { return notes_; }
-  // The usual length of a window of the instructions per cycle; 0 if the store has none.
+  // The usual length of a window of sys.counters.ipc; 0 if the store has none.
   int64_t ipc_sample_ns() const { return ipc_sample_ns_; }
   // Number of cores of the host; 1 if unknown.
   double cores(const std::string &host) const {
@@ -63,40 +64,40 @@ class Metrics {
 
  private:
   friend class MetricsReader;
-  // Consecutive intervals of a host's time: no window begins or ends within an interval, unless there would be too many.
+  // Consecutive intervals of a host's time: no window starts or ends within an interval, unless there would be too many.
   struct Bin {
     int64_t begin_ns = 0, end_ns = 0;
   };
   using Bins = std::vector<Bin>;
   struct Sums {
-    std::vector<double> sum, weight;  // value x ns, and ns, by bin
+    std::vector<double> sum, weight;  // by bin: sum of value x ns, and sum of ns
   };
   struct Column {
     Combine combine = Combine::mean;
     std::map<std::string, Sums, std::less<>> hosts;
   };
   static Bins bins_of(Windows windows);
-  static void join(Bins &stretches, int64_t gap);
+  static void join(Bins &time_intervals, int64_t gap);
   // The intervals that overlap the time: their indices and durations.
   template <class Visit>
-  static void each_bin(const Bins &bins, int64_t begin_ns, int64_t end_ns, Visit &&visit);
+  static void for_each_bin(const Bins &bins, int64_t begin_ns, int64_t end_ns, Visit &&visit);
 
   // Reserves part of the budget, and releases it at the end.
-  class Held {
+  class Reservation {
    public:
-    explicit Held(query::Budget *budget = nullptr) : budget_(budget) {}
-    Held(Held &&other) noexcept : budget_(other.budget_), points_(std::exchange(other.points_, 0)) {}
-    Held &operator=(Held &&other) noexcept {
+    explicit Reservation(query::Budget *budget = nullptr) : budget_(budget) {}
+    Reservation(Reservation &&other) noexcept : budget_(other.budget_), points_(std::exchange(other.points_, 0)) {}
+    Reservation &operator=(Reservation &&other) noexcept {
       std::swap(budget_, other.budget_);
       std::swap(points_, other.points_);
       return *this;
     }
-    ~Held() {
+    ~Reservation() {
       if (points_ > 0) budget_->release(points_);
     }
     void more(size_t points) {
-      points_ += points;  // the budget has counted them when it throws
-      budget_->hold(points);
+      points_ += points;  // the budget has counted the points even if this call throws
+      budget_->reserve(points);
     }
 
    private:
@@ -105,12 +106,12 @@ class Metrics {
   };
 
   int64_t ipc_sample_ns_ = 0;
-  std::map<std::string, Bins, std::less<>> bins_;  // of hosts
+  std::map<std::string, Bins, std::less<>> bins_;  // by host
   std::map<std::string, Column, std::less<>> columns_;
-  std::vector<std::vector<Program>> programs_ = std::vector<std::vector<Program>>(1);  // by set
+  std::vector<std::vector<Program>> programs_ = std::vector<std::vector<Program>>(1);  // by set of windows
   std::vector<std::string> notes_;
-  std::map<std::string, std::set<std::string>, std::less<>> cores_;  // of hosts
-  Held held_;
+  std::map<std::string, std::set<std::string>, std::less<>> cores_;  // by host
+  Reservation held_;
 };
 
 }  // namespace atalaya::jobs

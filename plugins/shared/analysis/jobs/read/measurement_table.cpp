@@ -61,7 +61,7 @@ Table table_of(const Columns &columns, std::vector<double> &index) {
   return table;
 }
 
-Samples samples_of(const Metrics &metrics, const Windows &windows, size_t most, const query::Budget &budget) {
+Samples samples_of(const Metrics &metrics, const Windows &windows, size_t maximum, const query::Budget &budget) {
   constexpr int64_t kMinSample = 50'000'000;  // no metric has a finer resolution
   Samples samples;
   if (!metrics.has(kIpc) || metrics.ipc_sample_ns() <= 0) return samples;
@@ -71,10 +71,10 @@ Samples samples_of(const Metrics &metrics, const Windows &windows, size_t most, 
     budget.check_time();
     const int64_t first = window.begin_ns / step + 1, last = window.end_ns / step + 1;
     const int64_t stride =
-        (last - first) / static_cast<int64_t>(most) + 1;  // only a sample of the bins of very long windows is used
+        (last - first) / static_cast<int64_t>(maximum) + 1;  // only a sample of the bins of very long windows is used
     for (int64_t at = first; at <= last; at += stride) all_ends.insert(at * step);
   }
-  for (const int64_t end : evidence::evenly(std::vector<int64_t>(all_ends.begin(), all_ends.end()), most)) {
+  for (const int64_t end : evidence::evenly_spaced(std::vector<int64_t>(all_ends.begin(), all_ends.end()), maximum)) {
     const Windows row = {{windows.front().host, end - step, end}};
     const auto ipc = metrics.mean(kIpc, row);
     if (!ipc) continue;

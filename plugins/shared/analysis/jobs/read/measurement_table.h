@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of measurements during tasks, a row for each value of the index of the correlation.
+// Tables of measurements during tasks. Each row has a value of the index, with which the columns are correlated.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,24 @@
 
 namespace atalaya::jobs {
 
-using Rows = std::vector<Windows>;  // each is one row
-// By name, a value per row; absent if unknown.
+using Rows = std::vector<Windows>;  // one element per row
+// A value per row, by column name; absent if unknown.
 using Columns = std::map<std::string, std::vector<std::optional<double>>>;
 
-// The metrics' averages. Throws TooMuch after the time limit.
+// Returns the averages of the metrics in each row. Throws TooMuch after the time limit.
 Columns columns_of(const Metrics &metrics, const Rows &rows, const query::Budget &budget);
-// Values reported by tasks, a row each, and counters of their framework.
+// Adds columns of the values that tasks report and of the counters of their framework, with a row per task.
 void add_tasks(Columns &columns, const JobData &data, const std::vector<uint32_t> &tasks);
 void add_counters(Columns &columns, const Counters &counters, const std::vector<uint32_t> &tasks);
-// Columns that (nearly) all rows have, and the rows that have all of these; the index keeps the values of these rows.
+// Selects the columns that (nearly) all rows have, and the rows that have all of these columns. Removes the values of other
+// rows from `index`.
 Table table_of(const Columns &columns, std::vector<double> &index);
 
-// Instructions per cycle as sampled in some windows of one host, at most about `most`, with their rows.
+// Samples of instructions per cycle in some windows of one host, about `maximum` at most, with their rows.
 struct Samples {
   Rows rows;
   std::vector<double> ipc;
 };
-Samples samples_of(const Metrics &metrics, const Windows &windows, size_t most, const query::Budget &budget);
+Samples samples_of(const Metrics &metrics, const Windows &windows, size_t maximum, const query::Budget &budget);
 
 }  // namespace atalaya::jobs

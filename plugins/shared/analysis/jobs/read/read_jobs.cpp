@@ -46,7 +46,7 @@ class EarlierOpen {
   void settle(Collector &collector, store::Store &store) {
     if (kept_.empty()) return;
     store::TagFilter jobs{"job", {}};
-    for (const auto &[job, kept] : kept_) jobs.patterns.push_back(query::exactly(job));
+    for (const auto &[job, kept] : kept_) jobs.patterns.push_back(query::exact_pattern(job));
     std::set<std::string> over;
     store.spans({{"job"}, {jobs}, {}}, [&](const store::Span &span) {
       const std::optional<int64_t> end = end_of(span);
@@ -90,7 +90,7 @@ bool has_no_job(const store::Span &span) {
 bool is_stored(const std::string &id, store::Store &store) {
   struct Found {};
   try {
-    store.spans({{"job", "task", "phase", "region"}, {{"job", {query::exactly(id)}}}, {}},
+    store.spans({{"job", "task", "phase", "region"}, {{"job", {query::exact_pattern(id)}}}, {}},
                 [](const store::Span &) { throw Found(); });
   } catch (const Found &) {
     return true;
@@ -119,15 +119,15 @@ JobData read_jobs(const std::vector<std::string> &ids, const std::vector<store::
       {}, tags, range};  // no filter of names: filtering for four names takes longer than reading the other spans
   if (!ids.empty()) {
     store::TagFilter jobs{"job", {}};
-    for (const std::string &id : ids) jobs.patterns.push_back(query::exactly(id));
+    for (const std::string &id : ids) jobs.patterns.push_back(query::exact_pattern(id));
     selection.tags.push_back(std::move(jobs));
   }
   Collector collector;
   EarlierOpen open(range);
   store.spans(selection, [&](const store::Span &span) {
-    budget.hold(1);
+    budget.reserve(1);
     budget.work(1);
-    if (of_no_job == WithoutJob::left_out && has_no_job(span)) return;
+    if (of_no_job == WithoutJob::omitted && has_no_job(span)) return;
     if (!open.keeps(span)) collector.add(span);
   });
   open.settle(collector, store);
@@ -147,7 +147,8 @@ Counters read_counters(const JobData &data, const std::vector<uint32_t> &tasks, 
   for (const uint32_t number : tasks) {
     const Task &task = data.tasks[number];
     counters[number];
-    if (names.insert(data.jobs[task.job].id).second) jobs.patterns.push_back(query::exactly(data.name(data.jobs[task.job].id)));
+    if (names.insert(data.jobs[task.job].id).second)
+      jobs.patterns.push_back(query::exact_pattern(data.name(data.jobs[task.job].id)));
     first_ns = std::min(first_ns, task.work.start_ns);
     last_ns = std::max(last_ns, task.work.end_ns());
   }
@@ -165,7 +166,7 @@ Counters read_counters(const JobData &data, const std::vector<uint32_t> &tasks, 
     const Task &one = data.tasks[wanted->first];
     if (one.has_span && one.work.start_ns != span.start_ns) return;  // the span belongs to an earlier run
     for (const store::Field &field : span.fields)
-      if (field.name.starts_with("counter.") && wanted->second.emplace(field.name, field.value).second) budget.hold(1);
+      if (field.name.starts_with("counter.") && wanted->second.emplace(field.name, field.value).second) budget.reserve(1);
   });
   return counters;
 }

@@ -14,15 +14,15 @@
 
 namespace atalaya::jobs {
 
-// Of tasks and phases without a job, as runs of a program's functions: they may be compared with each other, but no job is judged
-// by them.
-enum class WithoutJob : uint8_t { left_out, read };
+// Whether tasks and phases without a job are read, such as runs of a program's functions. They can be compared with each other,
+// but no job is judged by them.
+enum class WithoutJob : uint8_t { omitted, read };
 
-// All jobs of the range, or those with these ids. Throws as queries do, and Wrong if one of the ids is not in the store.
+// Reads all jobs of the range, or those with these ids. Throws the exceptions of queries, and Wrong if an id is not in the store.
 JobData read_jobs(const std::vector<std::string> &ids, const std::vector<store::TagFilter> &tags, const query::Range &range,
-                  store::Store &store, query::Budget &budget, WithoutJob of_no_job = WithoutJob::left_out);
+                  store::Store &store, query::Budget &budget, WithoutJob of_no_job = WithoutJob::omitted);
 
-// By task, then by name: counters of the framework in these tasks. Reads the spans again.
+// Counters of the framework in some tasks, by task, then by name. read_counters reads the spans again.
 using Counters = std::map<uint32_t, std::map<std::string, double>>;
 Counters read_counters(const JobData &data, const std::vector<uint32_t> &tasks, store::Store &store, query::Budget &budget);
 

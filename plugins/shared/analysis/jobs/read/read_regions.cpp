@@ -35,7 +35,7 @@ class RegionsWithoutJob {
     for (const auto &[host, found] : found_) stored.insert(host);
     const SameHosts same(hosts_.names(), stored);
     for (const auto &[host, found] : found_)
-      if (const std::string *span_host = same.span_host_of(host)) found.give(data, data.names.of(*span_host));
+      if (const std::string *span_host = same.span_host_of(host)) found.give(data, data.names.id_of(*span_host));
     for (std::string &note : same.notes("code regions")) data.notes.push_back(std::move(note));
   }
 
@@ -65,7 +65,7 @@ class RegionsWithoutJob {
         for (const auto &[name, region] : regions_[i]) {
           Region &given = data.regions.emplace_back(region);
           given.job = (*times_)[i].job;
-          given.name = data.names.of(name);
+          given.name = data.names.id_of(name);
           given.host = host;
         }
     }
@@ -74,7 +74,7 @@ class RegionsWithoutJob {
     static void add(ByName &regions, std::string_view name, const Region &run, query::Budget &budget) {
       const auto known = regions.find(name);
       if (known != regions.end()) return add_to(known->second, run);
-      budget.hold(1);
+      budget.reserve(1);
       regions.emplace(name, run);
     }
     static void add_to(Region &all, const Region &run) {
@@ -124,7 +124,7 @@ void add_regions_without_job(JobData &data, const JobHosts &hosts, const std::ve
   }
   const size_t with_job = data.regions.size();
   regions.give(data);
-  budget.hold(data.regions.size() - with_job);
+  budget.reserve(data.regions.size() - with_job);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code regions without a job in their spans.
+// Reads code regions whose spans name no job.
 #pragma once
 
 #include <string>

@@ -24,7 +24,7 @@ void add_tagged(flamegraph::Tree &tree, flamegraph::Side side, const char *tag, 
                 store::Store &store, flamegraph::Wanted wanted, const store::Range &range, query::Budget &budget,
                 const flamegraph::Visitor &visitor = {}) {
   store::TagFilter filter{tag, {}};
-  for (const std::string &id : ids) filter.patterns.push_back(query::exactly(id));
+  for (const std::string &id : ids) filter.patterns.push_back(query::exact_pattern(id));
   wanted.tags.push_back(std::move(filter));
   flamegraph::add_stored(tree, side, store, wanted, range, budget, visitor);
 }
@@ -48,7 +48,7 @@ const Group &stage_of(const std::vector<Group> &groups, const JobData &data, con
 
 std::vector<std::string> attempts_of(const JobData &data, const std::vector<uint32_t> &tasks) {
   std::vector<std::string> attempts;
-  for (const uint32_t number : evidence::evenly(tasks, kMaxTasks)) {
+  for (const uint32_t number : evidence::evenly_spaced(tasks, kMaxTasks)) {
     const Task &task = data.tasks[number];
     attempts.emplace_back(task.attempt().empty() ? task.task() : task.attempt());
   }
@@ -57,20 +57,20 @@ std::vector<std::string> attempts_of(const JobData &data, const std::vector<uint
 
 }  // namespace
 
-StageTasks stage_tasks(const std::string &stage, const std::string &job, store::Store &store, const store::Range &range,
-                       query::Budget &budget) {
+ComparedTasks stage_tasks(const std::string &stage, const std::string &job, store::Store &store, const store::Range &range,
+                          query::Budget &budget) {
   std::vector<std::string> jobs;
   if (!job.empty()) jobs.push_back(job);
   const JobData data = read_jobs(jobs, {}, range, store, budget, WithoutJob::read);
   const std::vector<Group> groups = grade(data, {}, budget);
   const Group &group = stage_of(groups, data, stage);
   const SlowTasks tasks = slow_tasks(group);
-  StageTasks found{attempts_of(data, tasks.slow),
-                   attempts_of(data, tasks.median),
-                   tasks.slow_seconds,
-                   tasks.median_seconds,
-                   group.entries.size(),
-                   {INT64_MAX, 0}};
+  ComparedTasks found{attempts_of(data, tasks.slow),
+                      attempts_of(data, tasks.median),
+                      tasks.slow_seconds,
+                      tasks.median_seconds,
+                      group.entries.size(),
+                      {INT64_MAX, 0}};
   for (const Entry &entry : group.entries) {
     found.range.from_ns = std::min(found.range.from_ns, entry.start_ns - kLongestWindow);
     found.range.to_ns = std::max(found.range.to_ns, entry.start_ns + entry.time_ns + kLongestWindow);
@@ -78,7 +78,7 @@ StageTasks stage_tasks(const std::string &stage, const std::string &job, store::
   return found;
 }
 
-std::string text_of(const StageTasks &tasks, const std::string &stage) {
+std::string text_of(const ComparedTasks &tasks, const std::string &stage) {
   std::array<char, 256> text{};
   if (tasks.slow.empty())
     std::snprintf(text.data(), text.size(), "no difference: stage %s has no slow task among its %zu (median %.3g s)", stage.c_str(),
@@ -90,8 +90,8 @@ std::string text_of(const StageTasks &tasks, const std::string &stage) {
   return text.data();
 }
 
-flamegraph::Values add_stage(flamegraph::Tree &tree, const StageTasks &tasks, store::Store &store, const flamegraph::Wanted &wanted,
-                             query::Budget &budget) {
+flamegraph::Values add_stage(flamegraph::Tree &tree, const ComparedTasks &tasks, store::Store &store,
+                             const flamegraph::Wanted &wanted, query::Budget &budget) {
   std::array<std::set<std::string>, 2> seen;
   for (const flamegraph::Side side : {flamegraph::Side::shown, flamegraph::Side::before}) {
     const std::vector<std::string> &ids = side == flamegraph::Side::shown ? tasks.slow : tasks.median;

@@ -20,9 +20,9 @@ class UncapturedRuns final : public store::PointVisitor {
 
   void read(store::Selection selection) {
     selection.metrics = {"region.short", "region.dropped"};
-    const size_t most = budget_.limits().series;
-    series_ = store_.series(selection, most + 1);
-    if (series_.size() > most) throw query::TooMuch("more than " + std::to_string(most) + " series count them");
+    const size_t maximum = budget_.limits().series;
+    series_ = store_.series(selection, maximum + 1);
+    if (series_.size() > maximum) throw query::TooMuch("more than " + std::to_string(maximum) + " series count them");
     if (hosts_ != nullptr) leave_out_unclear_hosts();
     if (!series_.empty()) store_.scan(series_, selection.range, *this);  // most stores have no regions
   }
@@ -99,7 +99,7 @@ void add_note_on_uncaptured_runs(JobData &data, const std::vector<std::string> &
   store::Selection of_jobs = selection;
   if (!ids.empty()) {
     store::TagFilter jobs{"job", {}};
-    for (const std::string &id : ids) jobs.patterns.push_back(query::exactly(id));
+    for (const std::string &id : ids) jobs.patterns.push_back(query::exact_pattern(id));
     of_jobs.tags.push_back(std::move(jobs));
   }
   query::Budget part = budget.half();

@@ -13,11 +13,11 @@ enum class Clustering { pam, kmeans };
 
 struct Clusters {
   std::vector<double> centres;    // ascending: medoids, which are values, or means
-  std::vector<uint8_t> of_value;  // the centre of each value, in the order of the values
-  double cost = 0;                // sum of distances to the medoids; for k-means, of their squares
+  std::vector<uint8_t> of_value;  // index of the centre of each value
+  double cost = 0;                // sum of the distances to the medoids; for k-means, sum of their squares
 };
 
-// At most `count` (up to 255) clusters, and at most one per different value.
+// Divides the values into at most `count` (up to 255) clusters, and at most one per different value.
 Clusters clusters_of(const std::vector<double> &values, size_t count, Clustering clustering);
 
 }  // namespace atalaya::jobs

@@ -131,20 +131,20 @@ class Explainer {
 
   // Selects the slow tasks of the node, and tasks of some other nodes for comparison.
   void choose() {
-    std::vector<std::pair<size_t, uint32_t>> most;
+    std::vector<std::pair<size_t, uint32_t>> maximum;
     for (const NodeSpeed &node : group_.nodes)
-      if (node.host != finding_.host && node.host != 0) most.emplace_back(node.tasks, node.host);
-    std::sort(most.begin(), most.end(), [](const auto &a, const auto &b) { return a > b; });
+      if (node.host != finding_.host && node.host != 0) maximum.emplace_back(node.tasks, node.host);
+    std::sort(maximum.begin(), maximum.end(), [](const auto &a, const auto &b) { return a > b; });
     std::set<uint32_t> chosen;
-    for (size_t i = 0; i < std::min(most.size(), kMaxHosts); ++i) chosen.insert(most[i].second);
+    for (size_t i = 0; i < std::min(maximum.size(), kMaxHosts); ++i) chosen.insert(maximum[i].second);
     for (const Entry &entry : group_.entries) {
       const uint32_t host = data_.tasks[entry.task].host;
       if (host == finding_.host && entry.grade <= Grade::lower && !finding_.is_overtaken) own_.push_back(entry);
       if (chosen.contains(host)) others_.push_back(entry);
     }
     if (finding_.is_overtaken) own_ = facts_.entries_of(finding_.tasks);
-    own_ = evidence::evenly(own_, kMaxOwn);
-    others_ = evidence::evenly(others_, kMaxOthers);
+    own_ = evidence::evenly_spaced(own_, kMaxOwn);
+    others_ = evidence::evenly_spaced(others_, kMaxOthers);
   }
 
   // The windows of a phase: only its spans (such as several spills), because between them the task did other work.
@@ -158,7 +158,7 @@ class Explainer {
     Windows windows;
     for (auto part = begin; part != end; ++part)
       if (part->end_ns > entry.start_ns) windows.push_back({host, std::max(part->begin_ns, entry.start_ns), part->end_ns});
-    return evidence::evenly(windows, kMaxParts);
+    return evidence::evenly_spaced(windows, kMaxParts);
   }
 
   std::optional<double> gc_share(bool own) const {
@@ -297,14 +297,14 @@ void explain(std::vector<Finding> &findings, const JobData &data, const std::vec
 Resource leading_resource(const Correlated &metrics) {
   std::map<Resource, double> sums;
   for (size_t i = 0; i < metrics.leading; ++i) sums[resource_of(metrics.all[i].name)] += std::abs(metrics.all[i].correlation);
-  Resource most = Resource::other;
+  Resource maximum = Resource::other;
   double largest = 0;
   for (const auto &[resource, sum] : sums) {
     if (sum <= largest) continue;
     largest = sum;
-    most = resource;
+    maximum = resource;
   }
-  return most;
+  return maximum;
 }
 
 }  // namespace atalaya::jobs

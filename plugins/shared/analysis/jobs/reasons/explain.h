@@ -12,7 +12,7 @@ namespace atalaya::jobs {
 // Fills in the reasons, and adds warnings to `notes`. A finding whose explanation would exceed the budget gets none.
 void explain(std::vector<Finding> &findings, const JobData &data, const std::vector<Group> &groups, store::Store &store,
              query::Budget &budget, std::vector<std::string> &notes);
-// The resource with the largest sum among the leading coefficients.
+// Returns the resource with the largest sum of leading coefficients.
 Resource leading_resource(const Correlated &metrics);
 
 }  // namespace atalaya::jobs

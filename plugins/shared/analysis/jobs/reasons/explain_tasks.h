@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reasons of slow tasks on healthy nodes: only their own reports can be compared.
+// The reasons of slow tasks on healthy nodes. Only values that the tasks report can be compared.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace atalaya::jobs {
 
-// Fills in checks, reason and summary of a finding about such tasks.
+// Sets checks, reason and summary of a finding about slow tasks.
 void explain_tasks(Finding &finding, const JobData &data, const std::vector<Group> &groups);
 
 }  // namespace atalaya::jobs

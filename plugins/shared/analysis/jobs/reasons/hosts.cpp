@@ -49,7 +49,7 @@ SameHosts::SameHosts(const std::set<std::string> &span_hosts, const std::set<std
     if (candidates.size() == 1 && same->second.size() == 1 && without.size() == 1)
       span_names_[*candidates.begin()] = *without.begin();
     else
-      for (const std::string &host : without) unclear_[host] = candidates;
+      for (const std::string &host : without) ambiguous_[host] = candidates;
   }
 }
 
@@ -62,7 +62,7 @@ std::vector<std::string> SameHosts::notes(const std::string &subject) const {
   std::vector<std::string> taken, unclear, notes;
   for (const auto &[stored, span_host] : span_names_)
     if (stored != span_host) taken.push_back(core::in_quotes(stored) + " for " + core::in_quotes(span_host));
-  for (const auto &[span_host, candidates] : unclear_)
+  for (const auto &[span_host, candidates] : ambiguous_)
     for (const std::string &candidate : candidates)
       unclear.push_back(core::in_quotes(span_host) + " or " + core::in_quotes(candidate));
   if (!taken.empty()) notes.push_back(subject + ": hosts with the same first label are treated as one: " + list_of(taken));

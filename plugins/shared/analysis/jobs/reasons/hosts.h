@@ -20,12 +20,12 @@ class SameHosts {
 
   // The name of a stored host in the spans: the same, or the only one with the same first label; nullptr if there is none.
   const std::string *span_host_of(const std::string &stored) const;
-  // Matched names, and ambiguous ones. `subject`: "metrics"
+  // Notes on matched and ambiguous names. `subject`: "metrics"
   std::vector<std::string> notes(const std::string &subject) const;
 
  private:
   std::map<std::string, std::string> span_names_;
-  std::map<std::string, std::set<std::string>> unclear_;  // names in spans, and their candidates
+  std::map<std::string, std::set<std::string>> ambiguous_;  // names in spans, and their candidates
 };
 
 }  // namespace atalaya::jobs

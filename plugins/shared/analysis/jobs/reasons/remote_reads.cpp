@@ -58,10 +58,10 @@ class Contrast {
       cells_;  // by node and wave: speeds of local and of remote tasks
 };
 
-double median_share(const JobData &data, const Group &group, const std::vector<bool> &left_out) {
+double median_share(const JobData &data, const Group &group, const std::vector<bool> &omitted) {
   std::vector<double> shares;
   for (const Entry &entry : group.entries)
-    if (is_known(data.tasks[entry.task]) && !left_out[entry.task]) shares.push_back(share_of(data.tasks[entry.task]));
+    if (is_known(data.tasks[entry.task]) && !omitted[entry.task]) shares.push_back(share_of(data.tasks[entry.task]));
   return shares.empty() ? 0 : evidence::median(std::move(shares));
 }
 
@@ -132,7 +132,7 @@ std::vector<Finding> find_remote(const JobData &data, const std::vector<Group> &
     contrast.test(found);
     const double slower = found.slower.value_or(0);
     finding.lost = time > 0 ? of_remote * slower / time : 0;
-    if (finding.tasks.size() < kMinNodeTasks || slower < options.least || finding.lost < kWorthwhile ||
+    if (finding.tasks.size() < kMinNodeTasks || slower < options.minimum || finding.lost < kWorthwhile ||
         !evidence::is_beyond_chance(found.chance_slower, stages[group.job]))
       continue;
     finding.slower = slower;

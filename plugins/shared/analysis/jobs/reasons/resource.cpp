@@ -66,9 +66,9 @@ Resource resource_of(std::string_view metric) {
 Combine combine_of(std::string_view metric, const store::MetricInfo *info) {
   // Excludes fields that programs export (btrace.), which may be anything, and the host's clock, which cannot delay tasks.
   for (const std::string_view other : {"self.", "flow.", "span.", "counter.", "profile.", "perf.", "btrace.", "sys.clock."})
-    if (begins(metric, other)) return Combine::leave_out;
+    if (begins(metric, other)) return Combine::omit;
   if (info == nullptr || info->kind == store::Kind::unknown) return Combine::mean;
-  if (info->kind == store::Kind::total || info->unit == "ns") return Combine::leave_out;  // totals only increase
+  if (info->kind == store::Kind::total || info->unit == "ns") return Combine::omit;  // totals only increase
   if (info->kind == store::Kind::delta) return Combine::sum;
   if (info->unit == "%") return !begins(metric, "sys.") && has(metric, ".cpu.") ? Combine::sum : Combine::mean;
   if (info->kind == store::Kind::rate || info->unit == "MiBy" || info->unit == "{core}") return Combine::sum;

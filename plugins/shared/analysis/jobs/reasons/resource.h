@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The resource of a metric, the combination of its entities, and the needs of a phase.
+// The resource of a metric, the combination of its entities on a host, and the resources that a phase needs.
 #pragma once
 
 #include <string>
@@ -14,28 +14,29 @@ enum class Resource { cpu, scheduling, disk, network, memory, jvm, power, framew
 std::string_view resource_text(Resource resource);
 Resource resource_of(std::string_view metric);
 
-enum class Combine { sum, mean, leave_out };
-// How the values of one host become one: of its cores, disks, processes. Unknown metrics are averaged.
+enum class Combine { sum, mean, omit };
+// How the values of a host's cores, disks or processes are combined to one value. Unknown metrics are averaged.
 Combine combine_of(std::string_view metric, const store::MetricInfo *info);
 
-// By common names of phases: the resources that a phase waits for, the CPU aside.
+// The resources that a phase waits for, apart from the CPU. Source: common names of phases.
 struct Needs {
-  bool input = false;    // input data, possibly from another node
-  bool reads = false;    // from disks
-  bool writes = false;   // to disks
-  bool network = false;  // data of other nodes, always
+  bool input = false;    // reads input data, possibly from another node
+  bool reads = false;    // reads from disks
+  bool writes = false;   // writes to disks
+  bool network = false;  // always reads data of other nodes
 };
 Needs needs_of(std::string_view phase);
-// The same if the names of all phases of the stage are known. Histories often report only `map` for a map, or `compute` for a
-// task: input and output without a phase of their own are part of these.
+// The needs of a phase if the names of all phases of its stage are known. Histories often report only `map` for a map, or
+// `compute` for a task: these include input and output unless there are separate phases for them.
 Needs needs_of(std::string_view phase, const std::vector<std::string> &stage);
 
-// Three digits, whole numbers from 1000: "0.25", "12.5", "1234".
+// Formats a number with three digits, and as an integer from 1000: "0.25", "12.5", "1234".
 std::string short_text(double value);
-// "0.94"; "" if not a number
+// Formats a coefficient: "0.94"; "" for NaN.
 std::string coefficient_text(double value);
-// "22 %"
-std::string size_text(double bytes);  // "8.4 MB"
+// Formats a size: "8.4 MB".
+std::string size_text(double bytes);
+// Formats a share: "22 %".
 std::string percent_text(double part);
 
 }  // namespace atalaya::jobs

@@ -104,7 +104,7 @@ Plan without(const RuleJob &job, const std::set<uint32_t> &repeated) {
     if (repeated.contains(i))
       times[i] = 0;
     else
-      needed.insert(job.replay().stages().of(job.of(i)));
+      needed.insert(job.replay().stages().number_of_stage(job.of(i)));
   }
   Plan plan = job.replay().plan(times);
   for (uint32_t stage = 0; stage < plan.stages.size(); ++stage)

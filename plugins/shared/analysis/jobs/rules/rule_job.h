@@ -30,7 +30,7 @@ class RuleJob {
 
   const JobData &data() const { return tasks_.data(); }
   const JobTasks &tasks() const { return tasks_; }
-  const Task &of(uint32_t task) const { return tasks_.of(task); }
+  const Task &of(uint32_t task) const { return tasks_.task(task); }
   int64_t time(uint32_t task) const { return tasks_.end(task) - tasks_.begin(task); }
   int64_t phase_time(uint32_t task, std::string_view phase) const;  // 0 without such a phase
   const std::string &framework() const { return data().name(data().jobs[tasks_.job()].framework); }

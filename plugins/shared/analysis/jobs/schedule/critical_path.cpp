@@ -22,8 +22,8 @@ class Path {
     std::sort(by_end_.begin(), by_end_.end(), [&](uint32_t a, uint32_t b) { return place_of(a) < place_of(b); });
     for (const uint32_t i : by_end_) {
       const Task &task = data.tasks[i];
-      const auto [first, is_new] = starts_.try_emplace(task.stage, begin_of(i));
-      first->second = std::min(first->second, begin_of(i));
+      const auto [first, is_new] = starts_.try_emplace(task.stage, start_of(i));
+      first->second = std::min(first->second, start_of(i));
     }
   }
 
@@ -44,7 +44,7 @@ class Path {
  private:
   int64_t end_of(uint32_t task) const { return data_.tasks[task].work.end_ns(); }
   // The time from which the task works: a reduce task may wait for the last map.
-  int64_t begin_of(uint32_t task) const { return tasks_.begin(task); }
+  int64_t start_of(uint32_t task) const { return tasks_.begin(task); }
   // Among attempts with equal ends, the one that succeeded is the last.
   std::tuple<int64_t, bool, uint32_t> place_of(uint32_t i) const { return {end_of(i), data_.tasks[i].has_ended_well(), i}; }
   int64_t first_start() const {
@@ -64,7 +64,7 @@ class Path {
       if (now > end) path.steps.push_back({PathStep::Kind::gap, PathStep::After::start, later.value_or(by_end_.back()), end, now});
       now = end;
       if (!next || now <= path.begin_ns) return;
-      const int64_t begin = std::clamp(begin_of(next->first), path.begin_ns, now - 1);
+      const int64_t begin = std::clamp(start_of(next->first), path.begin_ns, now - 1);
       path.steps.push_back({PathStep::Kind::task, PathStep::After::start, next->first, begin, now});
       now = begin;
     }

@@ -18,7 +18,7 @@ struct PathStep {
   enum class After : uint8_t { start, slot, stage };
   Kind kind = Kind::gap;
   After after = After::start;
-  uint32_t task = 0;  // its index; of a gap: the task after it
+  uint32_t task = 0;  // index of the task; for a gap: index of the task after it
   int64_t begin_ns = 0, end_ns = 0;
 };
 
@@ -33,7 +33,7 @@ struct CriticalPath {
   std::vector<PathPart> parts;  // longest first; they add up to end_ns - begin_ns
 };
 
-// Nothing: no task of the job has an end, or the job still runs.
+// Nothing if no task of the job has an end, or if the job still runs.
 std::optional<CriticalPath> critical_path(const JobData &data, uint32_t job);
 
 // "its slot became free", "stage map ended", "the job started"

@@ -38,7 +38,7 @@ void add_slots(Plan &plan, const JobTasks &tasks, const JobStages &stages) {
   for (const auto &[key, count] : slots.counts()) plan.slots.insert(plan.slots.end(), count, executor++);
   std::vector<std::vector<double>> gaps(stages.begins.size());
   for (const uint32_t task : tasks.order()) {
-    const uint32_t before = slots.before(task), stage = stages.of(tasks.of(task));
+    const uint32_t before = slots.before(task), stage = stages.number_of_stage(tasks.task(task));
     if (before == kNoTask || tasks.end(before) <= stages.begins[stage]) continue;
     gaps[stage].push_back(std::max(0.0, static_cast<double>(tasks.begin(task) - tasks.end(before))));
   }
@@ -90,7 +90,7 @@ Plan JobReplay::plan(const std::vector<int64_t> &times) const {
   Plan plan;
   add_stages(plan, stages_);
   std::map<ExecutorKey, uint32_t> executors;
-  for (const uint32_t i : tasks_.order()) executors[executor_of(tasks_.of(i))];
+  for (const uint32_t i : tasks_.order()) executors[executor_of(tasks_.task(i))];
   for (auto &[key, number] : executors) {
     number = static_cast<uint32_t>(plan.slower.size());
     std::vector<double> slower;
@@ -98,7 +98,7 @@ Plan JobReplay::plan(const std::vector<int64_t> &times) const {
     plan.slower.push_back(std::move(slower));
   }
   for (const uint32_t i : tasks_.order()) {
-    const uint32_t stage = stages_.of(tasks_.of(i)), executor = executors.at(executor_of(tasks_.of(i)));
+    const uint32_t stage = stages_.number_of_stage(tasks_.task(i)), executor = executors.at(executor_of(tasks_.task(i)));
     plan.tasks.push_back({stage, executor, std::llround(static_cast<double>(times[i]) / plan.slower[executor][stage])});
   }
   add_slots(plan, tasks_, stages_);
@@ -109,11 +109,11 @@ Plan JobReplay::plan(const std::vector<int64_t> &times) const {
 // factor as its tasks in the stage in which it is slowest.
 std::vector<int64_t> JobReplay::times_with_usual_responses(uint32_t host) const {
   const JobData &data = tasks_.data();
-  const auto most = slowness_.most.find(host);
-  const double slower = most == slowness_.most.end() ? 1 : std::max(1.0, most->second);
+  const auto maximum = slowness_.maximum.find(host);
+  const double slower = maximum == slowness_.maximum.end() ? 1 : std::max(1.0, maximum->second);
   std::vector<int64_t> times = times_;
   for (const Phase &phase : data.phases) {
-    if (!tasks_.has(phase.task) || tasks_.of(phase.task).host == host || !needs_of(data.name(phase.phase)).network) continue;
+    if (!tasks_.has(phase.task) || tasks_.task(phase.task).host == host || !needs_of(data.name(phase.phase)).network) continue;
     const int64_t fetch = std::min(tasks_.busy(phase), times[phase.task]);
     times[phase.task] -= std::llround((1 - 1 / slower) * static_cast<double>(fetch));
   }
@@ -123,7 +123,7 @@ std::vector<int64_t> JobReplay::times_with_usual_responses(uint32_t host) const 
 double JobReplay::saved_with_usual_speed(uint32_t host) const {
   Plan faster = plan(times_with_usual_responses(host));
   std::set<ExecutorKey> keys;
-  for (const uint32_t i : tasks_.order()) keys.insert(executor_of(tasks_.of(i)));
+  for (const uint32_t i : tasks_.order()) keys.insert(executor_of(tasks_.task(i)));
   uint32_t executor = 0;
   for (const ExecutorKey &key : keys) {
     if (key.first == host)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Findings that bytes and outcomes show, whatever the speed: tasks with far more data than the others, nodes where attempts fail.
+// Findings from the bytes and outcomes of tasks, independent of speed: tasks with far more data than the others, nodes where
+// attempts fail.
 #pragma once
 
 #include <vector>
@@ -9,10 +10,10 @@
 
 namespace atalaya::jobs {
 
-// Tasks with far more bytes than the others of their stage, which the job waited for. `of_job`: indices of the job's groups.
+// Finds tasks with far more bytes than the others of their stage for which the job waited. `of_job`: indices of the job's groups.
 std::vector<Finding> find_skew(const RuleJob &job, const std::vector<Group> &groups, const std::vector<size_t> &of_job);
 
-// Nodes on which more attempts fail than chance explains.
+// Finds nodes on which more attempts fail than chance explains.
 std::vector<Finding> find_failing(const JobData &data, const std::vector<Group> &groups);
 
 }  // namespace atalaya::jobs

@@ -13,9 +13,9 @@ constexpr int64_t kMaxOverlap = 10'000'000;  // ns; maximum overlap of successiv
 Slots::Slots(const JobTasks &tasks) {
   std::map<ExecutorKey, std::vector<Slot>> slots;
   for (const uint32_t task : tasks.order()) {
-    const auto found = tasks.data().slots.find({tasks.of(task).job, tasks.of(task).executor});
+    const auto found = tasks.data().slots.find({tasks.task(task).job, tasks.task(task).executor});
     const size_t reported = found == tasks.data().slots.end() ? 0 : found->second;
-    const ExecutorKey executor = executor_of(tasks.of(task));
+    const ExecutorKey executor = executor_of(tasks.task(task));
     Slot &slot = slot_for(slots[executor], tasks, task, reported);
     if (slot.last != kNoTask) before_[task] = slot.last;
     slot = {std::max(slot.free_ns, tasks.end(task)), task};

@@ -18,13 +18,13 @@ inline ExecutorKey executor_of(const Task &task) {
   return {task.host, task.executor};
 }
 
-// As many slots as an executor reports; without a report, as many as tasks ran there at once. A driver may log the end of a task
-// some milliseconds after the slot took its next task: such tasks share the slot.
+// Assigns tasks to slots. An executor has as many slots as it reports; without a report, as many as tasks ran there at once. A
+// driver may log the end of a task some milliseconds after the slot started its next task: such tasks share the slot.
 class Slots {
  public:
   explicit Slots(const JobTasks &tasks);
 
-  // The task before it in its slot; kNoTask if there is none.
+  // The task before this one in its slot; kNoTask if there is none.
   uint32_t before(uint32_t task) const;
   const std::map<ExecutorKey, size_t> &counts() const { return counts_; }
 

@@ -65,8 +65,8 @@ class Predictor {
   std::vector<uint32_t> slow_hosts() const {
     std::map<uint32_t, double> lost;
     for (const uint32_t i : tasks_.order()) {
-      const Task &task = tasks_.of(i);
-      const double factor = job_.slowness().factor(task.host, job_.stages().of(task));
+      const Task &task = tasks_.task(i);
+      const double factor = job_.slowness().factor(task.host, job_.stages().number_of_stage(task));
       if (factor > 1) lost[task.host] += static_cast<double>(recorded()[i]) * (1 - 1 / factor);
     }
     std::vector<uint32_t> hosts;
@@ -86,17 +86,17 @@ class Predictor {
                  : std::nullopt;
     };
     for (const uint32_t i : tasks_.order()) {
-      const auto part = share(tasks_.of(i));
-      if (!part || !tasks_.of(i).has_ended_well()) continue;
-      auto &[local, remote] = stages[tasks_.of(i).stage];
+      const auto part = share(tasks_.task(i));
+      if (!part || !tasks_.task(i).has_ended_well()) continue;
+      auto &[local, remote] = stages[tasks_.task(i).stage];
       if (*part <= kNear) local.push_back(static_cast<double>(recorded()[i]));
       if (*part >= kFar) remote.push_back(static_cast<double>(recorded()[i]));
     }
     std::vector<int64_t> times = recorded();
     double saved = 0;
     for (const uint32_t i : tasks_.order()) {
-      const auto &[local, remote] = stages[tasks_.of(i).stage];
-      const auto part = share(tasks_.of(i));
+      const auto &[local, remote] = stages[tasks_.task(i).stage];
+      const auto part = share(tasks_.task(i));
       if (!part || *part < kFar || local.size() < kMinOfBoth || remote.size() < kMinOfBoth) continue;
       const double factor = std::min(1.0, evidence::median(local) / evidence::median(remote));
       times[i] = std::llround(static_cast<double>(recorded()[i]) * factor);
@@ -109,7 +109,7 @@ class Predictor {
     std::vector<int64_t> times = recorded();
     double saved = 0;
     for (const uint32_t i : tasks_.order()) {
-      const int64_t gc = std::min(std::max<int64_t>(tasks_.of(i).gc_ms, 0) * 1'000'000, recorded()[i]);
+      const int64_t gc = std::min(std::max<int64_t>(tasks_.task(i).gc_ms, 0) * 1'000'000, recorded()[i]);
       times[i] -= gc;
       saved += static_cast<double>(gc);
     }

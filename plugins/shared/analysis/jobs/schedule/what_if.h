@@ -23,7 +23,7 @@ struct WhatIf {
   std::vector<Prediction> predictions;
 };
 
-// Nothing: as for critical_path. `seconds`: the job's length.
+// Nothing in the same cases as critical_path. `seconds`: length of the job.
 std::optional<WhatIf> what_if(const JobData &data, uint32_t job, double seconds);
 
 }  // namespace atalaya::jobs

@@ -74,16 +74,16 @@ class Sums {
 
 }  // namespace
 
-std::vector<size_t> change_points(const SeriesSet &series, size_t least) {
+std::vector<size_t> change_points(const SeriesSet &series, size_t minimum) {
   const size_t size = series.empty() ? 0 : series.front().size();
   const Sums sums(series);
-  if (sums.empty() || size < 2 * least) return {};
+  if (sums.empty() || size < 2 * minimum) return {};
   const double penalty = 3 * static_cast<double>(sums.dimensions() + 1) * std::log(static_cast<double>(size));
   std::vector<double> best(size + 1, std::numeric_limits<double>::infinity());
   std::vector<size_t> from(size + 1, 0), candidates{0};
   best[0] = -penalty;
-  for (size_t end = least; end <= size; ++end) {
-    if (end >= 2 * least) candidates.push_back(end - least);
+  for (size_t end = minimum; end <= size; ++end) {
+    if (end >= 2 * minimum) candidates.push_back(end - minimum);
     for (const size_t begin : candidates) {
       const double cost = best[begin] + sums.cost(begin, end) + penalty;
       if (cost < best[end]) best[end] = cost, from[end] = begin;
@@ -96,14 +96,14 @@ std::vector<size_t> change_points(const SeriesSet &series, size_t least) {
   return points;
 }
 
-SeriesSet function_series(const Trace &trace, size_t most) {
+SeriesSet function_series(const Trace &trace, size_t maximum) {
   std::vector<double> sums(trace.symbols(), 0);
   for (size_t i = 0; i < trace.size(); ++i)
     for (const Part &part : trace.parts(i)) sums[part.symbol] += part.threads;
   std::vector<uint32_t> order(sums.size());
   for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
   std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return sums[a] > sums[b]; });
-  order.resize(std::min(order.size(), most));
+  order.resize(std::min(order.size(), maximum));
   SeriesSet series(order.size(), std::vector<double>(trace.size(), 0));
   for (size_t i = 0; i < trace.size(); ++i) {
     double total = 0;

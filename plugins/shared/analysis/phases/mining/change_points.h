@@ -15,9 +15,9 @@ using SeriesSet = std::vector<std::vector<double>>;
 
 // The first indices of new levels: the segmentation with the least squared distance from the means of its segments, each series in
 // units of its noise, with a penalty for each segment (PELT). A constant series has none.
-std::vector<size_t> change_points(const SeriesSet &series, size_t least);
+std::vector<size_t> change_points(const SeriesSet &series, size_t minimum);
 
 // The shares of the most frequent functions of a trace as series.
-SeriesSet function_series(const Trace &trace, size_t most);
+SeriesSet function_series(const Trace &trace, size_t maximum);
 
 }  // namespace atalaya::phases

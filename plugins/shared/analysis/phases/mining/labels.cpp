@@ -44,9 +44,9 @@ class Absorber {
  public:
   Absorber(const Trace &trace, const Fit &fit) : trace_(trace), fit_(fit), fits_(fit.states()), sums_(fit.states()) {}
 
-  void absorb(std::vector<Segment> &segments, size_t least) {
+  void absorb(std::vector<Segment> &segments, size_t minimum) {
     for (size_t i = 0; i < segments.size(); ++i) {
-      if (segments[i].size() >= least || segments.size() == 1) continue;
+      if (segments[i].size() >= minimum || segments.size() == 1) continue;
       const bool has_next = i + 1 < segments.size();
       const bool to_next = i == 0 || (has_next && is_better(segments[i], segments[i + 1].phase, segments[i - 1].phase));
       segments[i].phase = to_next ? segments[i + 1].phase : segments[i - 1].phase;
@@ -130,7 +130,7 @@ size_t border(const Trace &trace, std::span<const Profile> phases, size_t phase,
   return side == Side::end ? own[best] : samples - own[best];
 }
 
-std::vector<Segment> best_segments(const Trace &trace, std::span<const Profile> phases, size_t least) {
+std::vector<Segment> best_segments(const Trace &trace, std::span<const Profile> phases, size_t minimum) {
   if (trace.size() == 0) return {};
   const Fit fit(phases, trace.symbols());
   const size_t states = fit.states();
@@ -158,7 +158,7 @@ std::vector<Segment> best_segments(const Trace &trace, std::span<const Profile> 
     if ((changed[i] >> state & 1) != 0) state = from[i];
   }
   std::vector<Segment> segments = segments_of(labels);
-  Absorber(trace, fit).absorb(segments, least);
+  Absorber(trace, fit).absorb(segments, minimum);
   return segments;
 }
 

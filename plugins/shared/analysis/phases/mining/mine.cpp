@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kMinExact = 8;
 constexpr int kRounds = 3;
 
-struct Stretch {
+struct TimeInterval {
   size_t begin, end;
   size_t size() const { return end - begin; }
 };
@@ -54,30 +54,30 @@ class Miner {
  public:
   Miner(const Trace &trace, const MineOptions &options) : trace_(trace), options_(options) {}
 
-  std::vector<Stretch> find() {
-    std::vector<Stretch> found, rest;
+  std::vector<TimeInterval> find() {
+    std::vector<TimeInterval> found, rest;
     size_t at = 0;
-    for (const Run &run : exact_runs(tokens_of(trace_), std::max(options_.least, kMinExact), kEpochs.back())) {
+    for (const Run &run : exact_runs(tokens_of(trace_), std::max(options_.minimum, kMinExact), kEpochs.back())) {
       found.push_back({run.begin, run.end});
       rest.push_back({at, run.begin});
       at = run.end;
     }
     rest.push_back({at, trace_.size()});
-    for (auto size = kEpochs.rbegin(); size != kEpochs.rend() && *size * 2 >= options_.least; ++size)
+    for (auto size = kEpochs.rbegin(); size != kEpochs.rend() && *size * 2 >= options_.minimum; ++size)
       rest = search(rest, *size, found);
-    std::sort(found.begin(), found.end(), [](const Stretch &a, const Stretch &b) { return a.begin < b.begin; });
+    std::sort(found.begin(), found.end(), [](const TimeInterval &a, const TimeInterval &b) { return a.begin < b.begin; });
     return found;
   }
 
  private:
   // Finds the parts where windows of this size match; returns the remaining parts.
-  std::vector<Stretch> search(const std::vector<Stretch> &where, size_t window, std::vector<Stretch> &found) const {
-    std::vector<Stretch> rest;
-    for (const Stretch &stretch : where) {
-      size_t kept = stretch.begin;
+  std::vector<TimeInterval> search(const std::vector<TimeInterval> &where, size_t window, std::vector<TimeInterval> &found) const {
+    std::vector<TimeInterval> rest;
+    for (const TimeInterval &time_interval : where) {
+      size_t kept = time_interval.begin;
       const size_t step = std::max<size_t>(window / 4, 1);
-      for (size_t at = stretch.begin; at + 2 * window <= stretch.end;) {
-        const size_t end = grown(at, stretch.end, window);
+      for (size_t at = time_interval.begin; at + 2 * window <= time_interval.end;) {
+        const size_t end = grown(at, time_interval.end, window);
         if (end == at) {
           at += step;
           continue;
@@ -86,7 +86,7 @@ class Miner {
         if (at > kept) rest.push_back({kept, at});
         at = kept = end;
       }
-      if (stretch.end > kept) rest.push_back({kept, stretch.end});
+      if (time_interval.end > kept) rest.push_back({kept, time_interval.end});
     }
     return rest;
   }
@@ -109,7 +109,7 @@ class Miner {
 
   // Whether both halves of the part match: then it does not consist of two phases.
   bool is_stable(size_t begin, size_t window) const {
-    if (window < 2 * options_.least) return true;
+    if (window < 2 * options_.minimum) return true;
     const Profile first(trace_, begin, begin + window / 2), second(trace_, begin + window / 2, begin + window);
     return similarity(first, second, options_.likeness.rare).times >= kMinAffinity &&
            !differ_in_threads(first.threads(), second.threads());
@@ -129,7 +129,7 @@ std::vector<Profile> profiles_of(Traces traces, const RunSegments &segments, con
       if (segment.phase != kNoPhase) sums[segment.phase].add(Profile(*traces[run], segment.begin, segment.end));
   PhaseSet phases(options.likeness);
   for (const Profile &sum : sums)
-    if (sum.samples() >= options.least) phases.add(sum);
+    if (sum.samples() >= options.minimum) phases.add(sum);
   return phases.take();
 }
 
@@ -244,15 +244,15 @@ size_t epoch_of(uint8_t phase, const Profile &profile, Traces traces, const RunS
 MinedRuns mine(Traces traces, std::span<const Profile> known, const MineOptions &options) {
   PhaseSet set(options.likeness, known);
   for (const Trace *trace : traces)
-    for (const Stretch &stretch : Miner(*trace, options).find())
-      if (stretch.size() >= options.least) set.add(Profile(*trace, stretch.begin, stretch.end));
+    for (const TimeInterval &time_interval : Miner(*trace, options).find())
+      if (time_interval.size() >= options.minimum) set.add(Profile(*trace, time_interval.begin, time_interval.end));
   std::vector<Profile> phases = set.take();
   MinedRuns mined;
   mined.segments.resize(traces.size());
   for (int round = 1; round <= kRounds; ++round) {
-    const size_t least = known.empty() && round < kRounds ? options.least : options.min_known_samples();
+    const size_t minimum = known.empty() && round < kRounds ? options.minimum : options.min_known_samples();
     for (size_t run = 0; run < traces.size(); ++run)
-      if (traces[run]->size() >= options.least) mined.segments[run] = best_segments(*traces[run], phases, least);
+      if (traces[run]->size() >= options.minimum) mined.segments[run] = best_segments(*traces[run], phases, minimum);
     if (round < kRounds) phases = with_missing(profiles_of(traces, mined.segments, options), known, options.likeness);
   }
   for (size_t run = 0; run < traces.size(); ++run) leave_out_unlike(*traces[run], phases, options.likeness, mined.segments[run]);

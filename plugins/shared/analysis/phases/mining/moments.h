@@ -12,7 +12,7 @@ struct Moments {
   double squares = 0, cubes = 0;  // sums of powers of the distance from the mean
 
   void add(double value) { add(Moments{1, value, 0, 0}); }
-  // As if all values of the other one had been added.
+  // Adds all values of the other object.
   void add(const Moments &other) {
     if (other.count <= 0) return;
     const double all = count + other.count, apart = other.mean - mean;
@@ -25,7 +25,7 @@ struct Moments {
   }
   double variance() const { return count > 1 ? squares / (count - 1) : 0; }
   double deviation() const { return std::sqrt(variance()); }
-  // 0 for values without a spread, beyond rounding.
+  // Returns 0 if the values differ only by rounding errors.
   double skewness() const {
     const double rounding = 1e-12 * (mean * mean + 1e-300);
     return count > 1 && squares / count > rounding ? cubes / count / std::pow(squares / count, 1.5) : 0;

@@ -104,19 +104,19 @@ size_t period_of(std::span<const uint32_t> text, std::vector<uint32_t> &borders)
 }
 
 size_t longest_constant(std::span<const uint32_t> root) {
-  size_t most = 0;
+  size_t maximum = 0;
   for (size_t i = 0, length = 0; i < root.size(); ++i) {
     length = i > 0 && root[i] == root[i - 1] ? length + 1 : 1;
-    most = std::max(most, length);
+    maximum = std::max(maximum, length);
   }
-  return most;
+  return maximum;
 }
 
 // Assigns the number of its period to each position of a run.
 class Periods {
  public:
-  Periods(std::span<const uint32_t> text, size_t least, size_t longest)
-      : text_(text), least_(least), longest_(longest), periods_(text.size(), 0) {}
+  Periods(std::span<const uint32_t> text, size_t minimum, size_t longest)
+      : text_(text), least_(minimum), longest_(longest), periods_(text.size(), 0) {}
 
   void take(size_t position, const Repeat &repeat) {
     const size_t end = position + repeat.length;
@@ -204,9 +204,9 @@ std::vector<Repeat> longest_repeats(std::span<const uint32_t> text) {
   return repeats;
 }
 
-std::vector<Run> exact_runs(std::span<const uint32_t> text, size_t least, size_t longest) {
+std::vector<Run> exact_runs(std::span<const uint32_t> text, size_t minimum, size_t longest) {
   const std::vector<Repeat> repeats = longest_repeats(text);
-  Periods periods(text, least, longest);
+  Periods periods(text, minimum, longest);
   for (size_t i = 0; i < text.size(); i += std::max<uint32_t>(repeats[i].length, 1))
     if (repeats[i].length > 0) periods.take(i, repeats[i]);
   return periods.runs();

@@ -11,11 +11,11 @@ namespace atalaya::phases {
 
 // The order of all suffixes. Throws std::length_error beyond 2^31 / 4 numbers.
 std::vector<int32_t> suffix_array(std::span<const uint32_t> text);
-// At i: the length of the common prefix of the suffixes at i - 1 and i of this order; 0 at 0.
+// Element i: length of the common prefix of the suffixes i - 1 and i in this order; element 0: 0.
 std::vector<int32_t> common_prefixes(std::span<const uint32_t> text, std::span<const int32_t> suffixes);
 
 struct Repeat {
-  uint32_t length = 0;  // 0: what begins here has no earlier occurrence
+  uint32_t length = 0;  // 0: no prefix of the text from here occurs earlier
   uint32_t source = 0;  // the first earlier occurrence; it ends before this one begins
 };
 // LPnF: for each position the longest factor that occurs before without overlapping it.
@@ -27,8 +27,9 @@ struct Run {
   uint32_t period = 1;
   bool operator==(const Run &) const = default;
 };
-// The runs that the non-overlapping repeats reveal, in order, without overlaps, with at least `least` numbers and a period of at
-// most `longest`. A root with `least` equal numbers in a row is none: these are runs of their own.
-std::vector<Run> exact_runs(std::span<const uint32_t> text, size_t least, size_t longest);
+// Returns the runs that the non-overlapping repeats reveal, in order, without overlaps, with at least `minimum` numbers and a
+// period of at most `longest`. Omits roots that contain at least `minimum` equal numbers in a row, because these numbers are a
+// run.
+std::vector<Run> exact_runs(std::span<const uint32_t> text, size_t minimum, size_t longest);
 
 }  // namespace atalaya::phases

@@ -6,17 +6,17 @@
 
 namespace atalaya::phases {
 
-Symbols::Symbols(size_t most, size_t bytes) : most_(most), room_(bytes) {
+Symbols::Symbols(size_t maximum, size_t bytes) : max_texts_(maximum), remaining_bytes_(bytes) {
   texts_.push_back(&known_.emplace("[other]", kOther).first->first);
 }
 
-uint32_t Symbols::of(std::string_view text) {
+uint32_t Symbols::number_of(std::string_view text) {
   if (const auto found = known_.find(text); found != known_.end()) return found->second;
-  if (texts_.size() >= most_ || text.size() > room_) {
+  if (texts_.size() >= max_texts_ || text.size() > remaining_bytes_) {
     ++lost_;
     return kOther;
   }
-  room_ -= text.size();
+  remaining_bytes_ -= text.size();
   const auto added = known_.emplace(text, static_cast<uint32_t>(texts_.size())).first;
   texts_.push_back(&added->first);
   return added->second;

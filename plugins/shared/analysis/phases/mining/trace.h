@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trace of one process: for each sample of its stacks the distinct stacks, or functions, and the threads in each. Texts are
-// numbers here. Pure.
+// The trace of one process: for each sample of its stacks the distinct stacks, or functions, and the threads in each. Numbers
+// represent the texts. Pure.
 #pragma once
 
 #include <cstddef>
@@ -13,29 +13,29 @@
 
 namespace atalaya::phases {
 
-// Texts as small numbers. Beyond the limits every new text is kOther, so memory is bounded.
+// Assigns small numbers to texts. Beyond the limits every new text has the number kOther, so that memory is bounded.
 class Symbols {
  public:
   static constexpr uint32_t kOther = 0;
-  explicit Symbols(size_t most = 65536, size_t bytes = size_t{16} << 20);
+  explicit Symbols(size_t maximum = 65536, size_t bytes = size_t{16} << 20);
 
-  uint32_t of(std::string_view text);
+  uint32_t number_of(std::string_view text);
   const std::string &text(uint32_t symbol) const { return *texts_[symbol]; }
   size_t size() const { return texts_.size(); }
-  uint64_t lost() const { return lost_; }  // texts beyond the limits, as often as they were requested
+  uint64_t lost() const { return lost_; }  // number of requests for texts beyond the limits
 
  private:
   struct Hash {
     using is_transparent = void;
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
-  size_t most_, room_;
+  size_t max_texts_, remaining_bytes_;
   std::unordered_map<std::string, uint32_t, Hash, std::equal_to<>> known_;
   std::vector<const std::string *> texts_;  // keys of known_
   uint64_t lost_ = 0;
 };
 
-// A stack or function of a sample, and the threads in it: one thread dump counts threads, a profile on CPUs its samples.
+// A stack or function of a sample, and the threads in it. A thread dump counts threads; a CPU profile counts its samples.
 struct Part {
   uint32_t symbol = 0;
   double threads = 0;
@@ -44,8 +44,8 @@ struct Part {
 
 class Trace {
  public:
-  // Parts with equal symbols are added up, those without threads left out. `threads`: of the sample; parts may count one several
-  // times.
+  // Adds a sample. Sums parts with equal symbols and omits those without threads. `threads`: threads of the sample; several
+  // parts may count the same one.
   void add(int64_t time_ns, std::span<const Part> parts, double threads);
   void clear();
   // Removes the first samples.
@@ -57,10 +57,10 @@ class Trace {
   }
   int64_t time_ns(size_t sample) const { return times_ns_[sample]; }
   double threads(size_t sample) const { return threads_[sample]; }
-  uint32_t symbols() const { return symbols_; }  // all symbols are less
+  uint32_t symbols() const { return symbols_; }  // all symbols are below this number
 
  private:
-  std::vector<Part> parts_;  // of each sample: in the order of symbols
+  std::vector<Part> parts_;  // parts of each sample, in order of symbols
   std::vector<size_t> begins_{0};
   std::vector<int64_t> times_ns_;
   std::vector<double> threads_;

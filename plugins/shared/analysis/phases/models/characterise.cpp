@@ -43,8 +43,8 @@ void Characteriser::add(const OnlineSample &sample, std::vector<Occurrence> &cha
 }
 
 void Characteriser::finish(std::vector<Occurrence> &changed) {
-  if (current_) end(kept(current_->phase, trace_.size()), changed);
-  if (trace_.size() >= 2 * options_.least)
+  if (current_) end(samples_of_phase(current_->phase, trace_.size()), changed);
+  if (trace_.size() >= 2 * options_.minimum)
     learn(changed);
   else if (trace_.size() >= min_known())
     place(without_unlike(best_segments(trace_, book_.profiles(), min_known())), known_numbers(), changed);
@@ -53,13 +53,13 @@ void Characteriser::finish(std::vector<Occurrence> &changed) {
   if (current_) end(0, changed);
   drop(trace_.size());
   last_.reset();
-  own_ = {};
+  learned_phase_ = {};
 }
 
 // A phase continues while its epochs match. One of 20 epochs may differ by chance: it ends the phase only if some of its samples
 // are unlikely, or if the next epoch differs too. The last matching epoch stays in the buffer, because the end may be in it.
 void Characteriser::follow(std::vector<Occurrence> &changed) {
-  const size_t epoch = std::max(book_.epoch(current_->phase), own_.epoch);
+  const size_t epoch = std::max(book_.epoch(current_->phase), learned_phase_.epoch);
   const size_t seen = matched_ + doubted_;
   if (trace_.size() < seen + epoch) return;
   if (matches(Profile(trace_, seen, trace_.size()), current_->phase)) {
@@ -68,7 +68,7 @@ void Characteriser::follow(std::vector<Occurrence> &changed) {
     doubted_ = 0;
     return;
   }
-  const size_t last = kept(current_->phase, trace_.size());
+  const size_t last = samples_of_phase(current_->phase, trace_.size());
   if (last == trace_.size() && doubted_ == 0) {
     doubted_ = epoch;
     return;
@@ -129,7 +129,7 @@ std::optional<size_t> Characteriser::advance(Trial &trial) {
 // Whether the samples match the phase in the book, or its current or last occurrence, which may have other shares of functions.
 bool Characteriser::matches(const Profile &epoch, size_t phase) const {
   return match(epoch, book_.profiles()[phase], book_.likeness()) ||
-         (own_.known == phase && match(epoch, own_.profile, book_.likeness()));
+         (learned_phase_.known == phase && match(epoch, learned_phase_.profile, book_.likeness()));
 }
 
 std::vector<Segment> Characteriser::without_unlike(std::vector<Segment> segments) const {
@@ -143,7 +143,7 @@ bool Characteriser::has_unknown(std::vector<Segment> segments, size_t end) const
   if (!segments.empty()) segments.back().end = std::min(segments.back().end, end);
   size_t unknown = 0;
   for (const Segment &segment : without_unlike(std::move(segments))) unknown += segment.phase == kNoPhase ? segment.size() : 0;
-  return unknown >= 2 * options_.least;
+  return unknown >= 2 * options_.minimum;
 }
 
 Characteriser::Numbers Characteriser::known_numbers() const {
@@ -161,7 +161,7 @@ void Characteriser::learn(std::vector<Occurrence> &changed) {
   const std::vector<Segment> &segments = mined.segments.front();
   place(segments, numbers, changed);
   if (trace_.size() > 0 && current_) end(0, changed);
-  if (current_ && mined.phases[segments.back().phase].known) own_.epoch = mined.phases[segments.back().phase].epoch;
+  if (current_ && mined.phases[segments.back().phase].known) learned_phase_.epoch = mined.phases[segments.back().phase].epoch;
   // Samples without a phase are not searched again.
   if (trace_.size() > options_.buffer / 2) drop(trace_.size() - options_.buffer / 2);
 }
@@ -186,19 +186,20 @@ void Characteriser::place(const std::vector<Segment> &segments, const Numbers &n
     rest = segment.end;
   }
   // No phase was found: the first samples may be the end of the last phase, shorter than a phase.
-  if (!current_ && follows_last()) extend_last(std::min(kept(last_->phase, trace_.size()), options_.least - 1), changed);
+  if (!current_ && follows_last())
+    extend_last(std::min(samples_of_phase(last_->phase, trace_.size()), options_.minimum - 1), changed);
 }
 
 // The samples before belong to no phase or, if there are few of them, to the phase that is before and after them.
 void Characteriser::begin(size_t phase, size_t sample, std::vector<Occurrence> &changed) {
-  const size_t few = std::max(options_.least, book_.epoch(phase));
+  const size_t few = std::max(options_.minimum, book_.epoch(phase));
   if (follows_last() && last_->phase == phase && sample <= few) {
     current_ = last_;
     current_->is_open = true;
     take(sample);
   } else {
     drop(sample - extend_last(sample, changed));
-    own_ = {{}, 1, phase};
+    learned_phase_ = {{}, 1, phase};
     current_ = occurrence(phase, 0, 0);
     current_->start_ns = trace_.time_ns(0) - durations_ns_[0];
     current_->end_ns = current_->start_ns;
@@ -212,7 +213,7 @@ void Characteriser::begin(size_t phase, size_t sample, std::vector<Occurrence> &
 // Samples after the last phase may still belong to it, because two successive epochs may differ by chance. Returns their number, at
 // most `limit`.
 size_t Characteriser::extend_last(size_t limit, std::vector<Occurrence> &changed) {
-  const size_t more = follows_last() ? kept(last_->phase, limit) : 0;
+  const size_t more = follows_last() ? samples_of_phase(last_->phase, limit) : 0;
   if (more == 0) return 0;
   join(*last_, occurrence(last_->phase, 0, more));
   changed.push_back(*last_);
@@ -247,7 +248,7 @@ Occurrence Characteriser::occurrence(size_t phase, size_t begin, size_t end) con
 void Characteriser::take(size_t samples) {
   if (samples == 0) return;
   join(*current_, occurrence(current_->phase, 0, samples));
-  if (own_.profile.samples() < options_.buffer) own_.profile.add(Profile(trace_, 0, samples));
+  if (learned_phase_.profile.samples() < options_.buffer) learned_phase_.profile.add(Profile(trace_, 0, samples));
   drop(samples);
 }
 
@@ -260,25 +261,25 @@ void Characteriser::drop(size_t samples) {
 
 // Samples of an unknown phase with common first functions are more likely in any known phase than in none. So the last samples must
 // also match the phase.
-size_t Characteriser::kept(size_t phase, size_t limit) const {
-  const size_t window = std::max(options_.least, book_.epoch(phase));
-  const auto begin_of = [&](size_t end) { return end - std::min(end, window); };
+size_t Characteriser::samples_of_phase(size_t phase, size_t limit) const {
+  const size_t window = std::max(options_.minimum, book_.epoch(phase));
+  const auto start_of = [&](size_t end) { return end - std::min(end, window); };
   const size_t likely = border(trace_, book_.profiles(), phase, limit, Side::end);
   size_t end = likely;
-  while (end > 0 && affinity(phase, begin_of(end), end) < kMinAffinity) --end;
+  while (end > 0 && affinity(phase, start_of(end), end) < kMinAffinity) --end;
   if (end == likely) return likely;
   // A part of the last matching window may belong to the other phase.
   size_t best = end;
-  for (size_t at = end; at-- > begin_of(end);)
-    if (affinity(phase, begin_of(end), at) > affinity(phase, begin_of(end), best)) best = at;
+  for (size_t at = end; at-- > start_of(end);)
+    if (affinity(phase, start_of(end), at) > affinity(phase, start_of(end), best)) best = at;
   return best;
 }
 
 double Characteriser::affinity(size_t phase, size_t begin, size_t end) const {
   const Profile samples(trace_, begin, end);
   const double of_book = similarity(samples, book_.profiles()[phase], book_.likeness().rare).times;
-  if (own_.known != phase) return of_book;
-  return std::max(of_book, similarity(samples, own_.profile, book_.likeness().rare).times);
+  if (learned_phase_.known != phase) return of_book;
+  return std::max(of_book, similarity(samples, learned_phase_.profile, book_.likeness().rare).times);
 }
 
 }  // namespace atalaya::phases

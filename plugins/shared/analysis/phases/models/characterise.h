@@ -22,9 +22,9 @@ class PhaseBook {
   size_t size() const { return profiles_.size(); }
   const std::vector<Profile> &profiles() const { return profiles_; }
   size_t epoch(size_t phase) const { return epochs_[phase]; }
-  // The number of the phase: a known one that matches, or this one, added. Nothing: the book is full.
+  // Returns the number of a known phase that matches; otherwise adds this phase. Nothing: the book is full.
   std::optional<size_t> number_of(const MinedPhase &phase);
-  // Adds it without a comparison. False: the book is full.
+  // Adds the phase without a comparison. False: the book is full.
   bool add(const MinedPhase &phase);
   const Likeness &likeness() const { return likeness_; }
 
@@ -36,7 +36,7 @@ class PhaseBook {
 
 struct CharacteriserOptions {
   size_t buffer = 120;  // samples without a known phase, after which new phases are learned
-  size_t least = 5;     // samples of a new phase
+  size_t minimum = 5;   // minimum samples of a new phase
 };
 
 struct OnlineSample {
@@ -46,14 +46,16 @@ struct OnlineSample {
   ResourceValues resources;
 };
 
-// One process. Memory: the larger of the samples of the buffer and of three epochs (192), and the functions of as many.
+// Recognises the phases of one process. Memory: the larger of the samples of the buffer and of three epochs (192), and their
+// functions.
 class Characteriser {
  public:
   Characteriser(PhaseBook &book, const CharacteriserOptions &options) : book_(book), options_(options) {}
 
-  // Appends the occurrences that began, changed or ended. One that continues an earlier one has the same begin and replaces it.
+  // Appends the occurrences that started, changed or ended. An occurrence that continues an earlier one has the same start and
+  // replaces it.
   void add(const OnlineSample &sample, std::vector<Occurrence> &changed);
-  // The process has ended, or its samples have a gap.
+  // Call it when the process has ended or its samples have a gap.
   void finish(std::vector<Occurrence> &changed);
 
   std::optional<size_t> phase() const { return current_ ? std::optional(current_->phase) : std::nullopt; }
@@ -62,15 +64,15 @@ class Characteriser {
  private:
   struct Candidate {
     int confidence = 0;
-    size_t begin = 0;  // of the epochs that match
+    size_t begin = 0;  // start of the epochs that match
   };
   struct Trial {
     size_t size = 1, position = 0;
-    std::vector<Candidate> candidates;  // by phase
+    std::vector<Candidate> candidates;  // candidates by phase
   };
 
-  MineOptions mining() const { return {book_.likeness(), options_.least}; }
-  size_t min_known() const { return mining().min_known_samples(); }  // samples of a known phase
+  MineOptions mining() const { return {book_.likeness(), options_.minimum}; }
+  size_t min_known() const { return mining().min_known_samples(); }  // minimum samples of a known phase
   void follow(std::vector<Occurrence> &changed);
   void characterise(std::vector<Occurrence> &changed);
   std::optional<size_t> advance(Trial &trial);
@@ -79,29 +81,31 @@ class Characteriser {
   std::vector<Segment> without_unlike(std::vector<Segment> segments) const;
   bool has_unknown(std::vector<Segment> segments, size_t end) const;
   void learn(std::vector<Occurrence> &changed);
-  using Numbers = std::vector<std::optional<size_t>>;  // in the book, by phase of segments; nothing: of none
+  // By phase of the segments: its number in the book; nothing if it is not in the book.
+  using Numbers = std::vector<std::optional<size_t>>;
   Numbers known_numbers() const;
   void place(const std::vector<Segment> &segments, const Numbers &numbers, std::vector<Occurrence> &changed);
   void begin(size_t phase, size_t sample, std::vector<Occurrence> &changed);
   void end(size_t samples, std::vector<Occurrence> &changed);
   size_t extend_last(size_t limit, std::vector<Occurrence> &changed);
-  bool follows_last() const;  // without a gap
+  bool follows_last() const;  // whether the trace follows the last occurrence without a gap
   Occurrence occurrence(size_t phase, size_t begin, size_t end) const;
   void take(size_t samples);
   void drop(size_t samples);
-  // How many of the first samples are still of the phase: the others are of another one, or of none.
-  size_t kept(size_t phase, size_t limit) const;
-  double affinity(size_t phase, size_t begin, size_t end) const;  // of these samples
+  // Returns how many of the first samples still belong to the phase; the others belong to another one, or to none.
+  size_t samples_of_phase(size_t phase, size_t limit) const;
+  double affinity(size_t phase, size_t begin, size_t end) const;  // affinity of the phase and these samples
 
   PhaseBook &book_;
   const CharacteriserOptions options_;
-  Trace trace_;  // since the phase ended, or the last epochs of the current one
+  Trace trace_;  // samples since the phase ended, or those of the last epochs of the current phase
   std::vector<int64_t> durations_ns_;
   std::vector<ResourceValues> resources_;
   std::vector<Trial> trials_;
-  size_t matched_ = 0, doubted_ = 0;  // samples of the trace in a matching epoch, and in one that may differ by chance
+  // numbers of samples of the trace in a matching epoch, and in one whose difference may be chance
+  size_t matched_ = 0, doubted_ = 0;
   std::optional<Occurrence> current_, last_;
-  MinedPhase own_;  // `known` as it is in the first samples of the current occurrence, or of the last one
+  MinedPhase learned_phase_;  // the phase as learned from the first samples of the current or the last occurrence
 };
 
 }  // namespace atalaya::phases

@@ -111,7 +111,7 @@ std::optional<Model> trained(const std::vector<Observation> &observations, Targe
   std::vector<const Observation *> rows;
   std::vector<double> output;
   for (const Observation &one : observations) {
-    const double value = target_of(one.step->of, target);
+    const double value = target_of(one.step->occurrence, target);
     if (!std::isfinite(value)) continue;
     rows.push_back(&one);
     output.push_back(value);
@@ -179,8 +179,8 @@ Predicted predicted(const Model &model, const Observation &observation) {
 // An anomaly for a phase that no normal run has. Each end of a phase has an error of one sample, so a few samples are not enough.
 std::optional<Anomaly> new_phase(const Step &step, const Models &models) {
   constexpr double kLeastSamples = 10;
-  const double seconds = step.of.seconds(), distance = distance_of(seconds, 0, Target::seconds);
-  if (!models.is_new(step.phase) || step.of.threads.count < kLeastSamples || distance <= kMinDistance) return std::nullopt;
+  const double seconds = step.occurrence.seconds(), distance = distance_of(seconds, 0, Target::seconds);
+  if (!models.is_new(step.phase) || step.occurrence.threads.count < kLeastSamples || distance <= kMinDistance) return std::nullopt;
   const std::string summary = "phase " + short_id(step.phase) + " is in none of " + std::to_string(models.runs()) + " normal runs";
   return Anomaly{{summary}, &step, Target::seconds, seconds, 0, distance, kMinDistance};
 }
@@ -202,7 +202,7 @@ Models::Models(const std::vector<ProgramRun> &runs) : runs_(runs.size()), depend
       phases_.insert(run.steps[i].phase);
       before.insert(before.begin(), run.steps[i].phase);
       if (before.size() > kBefore) before.pop_back();
-      if (run.steps[i].of.is_open) continue;
+      if (run.steps[i].occurrence.is_open) continue;
       for (Observation &one : with_fewer(observation_of(run, i, dependent_))) {
         const Context context = one.context;
         observations[context].push_back(std::move(one));
@@ -257,7 +257,7 @@ double resolution_of(const Occurrence &seen, double predicted, Target target) {
   constexpr double kRounding = 1 + 1e-9;
   const double two_samples = 2 * kRounding * seen.seconds() / seen.threads.count;
   if (target == Target::seconds) return two_samples;
-  const Moments &rate = seen.usage.of[static_cast<size_t>(target) - 1];
+  const Moments &rate = seen.usage.by_resource[static_cast<size_t>(target) - 1];
   const double highest = (rate.mean + 3 * rate.deviation()) / (target == Target::cpu ? 100 : 1);
   return two_samples * std::max(highest, predicted / seen.seconds());
 }
@@ -265,7 +265,7 @@ double resolution_of(const Occurrence &seen, double predicted, Target target) {
 Verdict anomalies_of(const ProgramRun &run, const Models &models) {
   Verdict verdict;
   for (size_t i = run.first; i < run.steps.size(); ++i) {
-    if (run.steps[i].of.is_open || run.steps[i].phase == kIdlePhase) continue;
+    if (run.steps[i].occurrence.is_open || run.steps[i].phase == kIdlePhase) continue;
     const Observation observation = observation_of(run, i, models.dependent());
     const size_t rows = models.rows(observation);
     if (auto found = new_phase(run.steps[i], models))
@@ -275,12 +275,12 @@ Verdict anomalies_of(const ProgramRun &run, const Models &models) {
     rows >= kMinRuns ? ++verdict.compared : ++verdict.without_model;
     for (size_t t = 0; t < kTargets; ++t) {
       const auto target = static_cast<Target>(t);
-      const double seen = target_of(run.steps[i].of, target);
+      const double seen = target_of(run.steps[i].occurrence, target);
       const auto expected = std::isfinite(seen) ? models.predict(observation, target) : std::nullopt;
       if (!expected) continue;
       const double distance = distance_of(seen, expected->value, target);
       if (std::abs(distance) <= expected->model->threshold) continue;
-      if (std::abs(seen - expected->value) <= resolution_of(run.steps[i].of, expected->value, target)) continue;
+      if (std::abs(seen - expected->value) <= resolution_of(run.steps[i].occurrence, expected->value, target)) continue;
       const Model &model = *expected->model;
       Anomaly found{{}, &run.steps[i], target, seen, expected->value, distance, model.threshold, model.is_linear};
       found.summary = text_of(found);

@@ -17,21 +17,21 @@
 
 namespace atalaya::phases {
 
-inline constexpr size_t kMinRuns = 8;      // observations of a model
-inline constexpr size_t kEnoughRuns = 15;  // normal runs, so that a phase that none of them has is not normal
+inline constexpr size_t kMinRuns = 8;      // minimum observations of a model
+inline constexpr size_t kEnoughRuns = 15;  // minimum normal runs for the verdict that a phase is new
 
 // A model of one target of a phase.
 struct Model {
   size_t rows = 0;
-  bool is_linear = false;                         // from the inputs; else the mean of all runs, because the inputs do not tell
+  bool is_linear = false;  // true: computed from the inputs; false: the mean of all runs, because the inputs do not predict it
   std::vector<std::string> inputs;                // features of the linear model
-  std::vector<std::pair<double, double>> ranges;  // of these in training
+  std::vector<std::pair<double, double>> ranges;  // ranges of the inputs in training
   Linear linear;
   double mean = 0;
-  double r2 = 0;                         // of held-out observations
+  double r2 = 0;                         // R2 of held-out observations
   double accuracy = 0;                   // 100 - mean absolute percentage error of held-out observations
-  double threshold = 0;                  // a larger distance, as below, is not normal
-  double range_low = 0, range_high = 0;  // of the target in training
+  double threshold = 0;                  // a larger distance (distance_of) is not normal
+  double range_low = 0, range_high = 0;  // range of the target in training
 };
 
 struct Predicted {
@@ -41,19 +41,21 @@ struct Predicted {
 
 class Models {
  public:
-  // From normal runs only. Where too few runs have the same two phases before, one of them, or none, is compared.
+  // Trains models with normal runs only. If too few runs have the same two phases before a phase, runs with one of them, or
+  // with any phases before it, are used.
   explicit Models(const std::vector<ProgramRun> &runs);
 
   size_t runs() const { return runs_; }
   const std::set<std::string> &dependent() const { return dependent_; }
   const std::map<Context, std::array<std::optional<Model>, kTargets>> &all() const { return models_; }
-  // The number of observations of the first context with a model, in the order of with_fewer; else of the phase alone.
+  // The number of observations of the first context that has a model, in the order of with_fewer; otherwise of the phase
+  // without context.
   size_t rows(const Observation &observation) const;
   // Whether enough normal runs are known and none has the phase.
   bool is_new(const std::string &phase) const { return runs_ >= kEnoughRuns && !phases_.contains(phase); }
-  // How many of the phases before are needed to predict this phase: 0 or kBefore. Nothing: it has no model.
+  // Returns how many preceding phases are needed to predict this phase: 0 or kBefore. Nothing: it has no model.
   std::optional<size_t> inputs(const std::string &phase) const;
-  // Nothing: training does not carry a prediction.
+  // Nothing if the training data does not suffice for a prediction.
   std::optional<Predicted> predict(const Observation &observation, Target target) const;
   // The phase that most often follows these in training; empty: none.
   std::string next_phase(const ProgramRun &run) const;
@@ -66,11 +68,12 @@ class Models {
   std::map<std::vector<std::string>, std::map<std::string, size_t>> followers_;
 };
 
-// Logarithm of seen / predicted, of amounts beyond the floor of the target. 0: as predicted.
+// log((seen + floor) / (predicted + floor)) with the floor of the target, so that small amounts make small distances. 0: as
+// predicted.
 double distance_of(double seen, double predicted, Target target);
 
-// Both ends of a phase are known to one sample each, so its time and amounts are known to two samples. A smaller difference is no
-// difference, whatever the threshold. 0: memory, which is a mean; unknown number of samples.
+// The largest difference that sampling explains. The start and the end of a phase are known to one sample each, so its time and
+// amounts are known to two samples. 0: memory, which is a mean; unknown number of samples.
 double resolution_of(const Occurrence &seen, double predicted, Target target);
 
 struct Anomaly : evidence::Finding {
@@ -83,10 +86,10 @@ struct Anomaly : evidence::Finding {
 
 struct Verdict {
   std::vector<Anomaly> anomalies;          // the largest distance first
-  size_t compared = 0, without_model = 0;  // phases
+  size_t compared = 0, without_model = 0;  // numbers of phases
   std::vector<std::string> unknown;        // phases that no normal run has in this place
 };
-// From the first step that was asked for on.
+// Compares the steps of a run with the models, from the first requested step on.
 Verdict anomalies_of(const ProgramRun &run, const Models &models);
 
 }  // namespace atalaya::phases

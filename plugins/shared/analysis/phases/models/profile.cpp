@@ -93,9 +93,9 @@ Profile Profile::renamed(std::span<const uint32_t> symbols) const {
 Similarity similarity(const Profile &a, const Profile &b, double rare) {
   if (a.total() <= 0 || b.total() <= 0) return a.total() <= 0 && b.total() <= 0 ? Similarity{1, 1, 0} : Similarity{};
   double limit = std::max(rare, kExpected / std::min(a.total(), b.total()));
-  double most = 0;
-  for_each(a, b, [&](double p, double q) { most = std::max({most, p, q}); });
-  limit = std::min(limit, most);  // so that a set is never empty
+  double maximum = 0;
+  for_each(a, b, [&](double p, double q) { maximum = std::max({maximum, p, q}); });
+  limit = std::min(limit, maximum);  // so that a set is never empty
   Similarity result;
   double in_a = 0, in_b = 0, common = 0, classes = 0, affinity = 0, rare_a = 0, rare_b = 0, rare_affinity = 0;
   for_each(a, b, [&](double p, double q) {

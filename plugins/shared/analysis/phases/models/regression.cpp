@@ -57,7 +57,7 @@ double shrunk(double value, double by) {
 // One round of coordinate descent over these columns; returns the largest change.
 template <class Columns>
 double descend(const Scaled &data, double lambda, const Columns &columns, Eigen::VectorXd &coefficients, Eigen::VectorXd &rest) {
-  double most = 0;
+  double maximum = 0;
   for (const Eigen::Index j : columns) {
     if (data.deviations(j) <= 0) continue;
     const double before = coefficients(j);
@@ -65,9 +65,9 @@ double descend(const Scaled &data, double lambda, const Columns &columns, Eigen:
     if (after == before) continue;
     rest -= data.inputs.col(j) * (after - before);
     coefficients(j) = after;
-    most = std::max(most, std::abs(after - before));
+    maximum = std::max(maximum, std::abs(after - before));
   }
-  return most;
+  return maximum;
 }
 
 void solve(const Scaled &data, double lambda, double precision, Eigen::VectorXd &coefficients, Eigen::VectorXd &rest) {

@@ -41,7 +41,7 @@ double kkt_breach(const Table &inputs, std::span<const double> output, const Lin
 struct Validated {
   Linear model;
   std::vector<double> held_out;  // for each row the prediction of a model that has not seen it
-  double r2 = 0;                 // of these; can be negative
+  double r2 = 0;                 // R2 of the held-out predictions; can be negative
 };
 using Path = std::function<std::vector<Linear>(const Table &, std::span<const double>, std::span<const double>)>;
 // The lambda with the least error in `folds` parts of the rows (row i is in part i % folds): the largest one within a standard

@@ -28,7 +28,7 @@ struct FileStamp {
 
 struct Mapping {
   uint64_t begin = 0, end = 0;
-  uint64_t offset = 0;  // in the file
+  uint64_t offset = 0;  // offset of the mapping in the file
   FileId file;
   FileStamp stamp;
   std::string path;  // as the process sees it; "[vdso]"; empty for memory without a name

@@ -33,7 +33,7 @@ class ProcessMaps {
  private:
   int32_t pid_;
   int64_t stamped_ns_ = 0;  // the last reading that opened all files
-  size_t hash_ = 0;         // of the text of the last reading: equal texts have equal mappings and files
+  size_t hash_ = 0;         // hash of the text of the last reading: equal texts have equal mappings and files
   std::vector<Mapping> mappings_, before_;
 };
 

@@ -10,7 +10,7 @@ namespace atalaya::symbols {
 
 // Differs for two processes with the same pid, and for a process before and after exec.
 struct ProcessMark {
-  uint64_t start_ticks = 0;  // since boot
+  uint64_t start_ticks = 0;  // clock ticks since boot
   uint64_t image = 0;        // hash of the addresses of program and stack, which exec changes
   bool operator==(const ProcessMark &) const = default;
 };
@@ -21,7 +21,7 @@ std::optional<ProcessMark> read_mark(int32_t pid);
 int64_t start_time_ns(const ProcessMark &mark);
 
 struct ProcessStatus {
-  uint32_t user = 0, group = 0;  // effective
+  uint32_t user = 0, group = 0;  // effective ids
   int32_t inner_pid = 0;         // its pid in its own namespace
   uint64_t handled_signals = 0;  // set of the signals that it handles (SigCgt)
 };

@@ -16,7 +16,7 @@ namespace atalaya::symbols {
 
 enum class CodeKind : uint8_t { native, runtime };
 struct Place {
-  std::string_view name;             // of the function; empty: unknown
+  std::string_view name;             // name of the function; empty: unknown
   const Mapping *mapping = nullptr;  // null: not mapped
   CodeKind kind = CodeKind::native;
 };

@@ -21,7 +21,7 @@ struct Url {
   std::string host;
   uint16_t port = 0;
   std::string target;  // path and query
-  std::string text;    // for messages
+  std::string text;    // the URL for messages
 };
 // Throws Failure (bad_config). A URL without a path gets `default_path`.
 Url parse_url(const std::string &text, const std::string &default_path);
@@ -43,7 +43,7 @@ struct Request {
 struct Answer {
   int status = 0;
   std::string retry_after, location;
-  std::string body;  // its start, up to a limit
+  std::string body;  // start of the body, up to a limit
 };
 
 // Receives the body of a 2xx answer in pieces, instead of Answer::body. Returns false to stop.
@@ -75,7 +75,7 @@ class Connection {
   const ConnectionOptions &options_;
   Deadlines &deadlines_;
   std::shared_ptr<Session> session_;
-  std::string connected_to_;  // text of the URL
+  std::string connected_to_;  // text of the connected server's URL
 };
 
 }  // namespace atalaya::http_client

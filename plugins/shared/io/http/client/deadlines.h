@@ -44,7 +44,7 @@ class Deadlines {
   std::condition_variable changed_;
   std::multimap<Deadline, int> watched_;
   bool ending_ = false;
-  std::thread thread_;  // last: it uses the other members
+  std::thread thread_;  // declared last, because it uses the other members
 };
 
 }  // namespace atalaya::http_client

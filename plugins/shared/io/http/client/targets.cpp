@@ -58,7 +58,7 @@ std::vector<size_t> Targets::order(int64_t now_ns) const {
   return order;
 }
 
-void Targets::failed(size_t index, int64_t wait_ns, int64_t now_ns) {
+void Targets::mark_failed(size_t index, int64_t wait_ns, int64_t now_ns) {
   const std::lock_guard lock(mutex_);
   Target &target = targets_[index];
   // Concurrent requests fail together: they count as one failure.
@@ -71,7 +71,7 @@ void Targets::failed(size_t index, int64_t wait_ns, int64_t now_ns) {
   target.down_until_ns = std::max(target.down_until_ns, now_ns + static_cast<int64_t>(wait));
 }
 
-void Targets::worked(size_t index) {
+void Targets::mark_available(size_t index) {
   const std::lock_guard lock(mutex_);
   targets_[index].failures = 0;
   targets_[index].down_until_ns = 0;

@@ -34,8 +34,8 @@ class Targets {
   // All servers: those that may be tried now, then the others, each in the order of the list.
   std::vector<size_t> order(int64_t now_ns) const;
   // Marks a server as failed for `wait_ns`, or, with 0, for a time that doubles up to retry_max, jittered.
-  void failed(size_t index, int64_t wait_ns, int64_t now_ns);
-  void worked(size_t index);
+  void mark_failed(size_t index, int64_t wait_ns, int64_t now_ns);
+  void mark_available(size_t index);
   // Time until a server may be tried again; at least a millisecond.
   int64_t wait(int64_t now_ns) const;
 

@@ -252,7 +252,7 @@ void Daemon::close_slow(int64_t now) {
 }
 
 // Finds the clients that closed their connection while they wait for an answer: nobody needs it any more.
-void Daemon::find_departed() {
+void Daemon::find_disconnected_clients() {
   const std::lock_guard lock(mutex_);
   for (Connection *connection : connections_) {
     if (connection->doing != Connection::Doing::waiting) continue;
@@ -268,7 +268,7 @@ void Daemon::watch() {
       if (wake_.wait_for(lock, kWatchEvery, [this] { return stopping_; })) return;
     }
     close_slow(monotonic());
-    find_departed();
+    find_disconnected_clients();
     if (tokens_ == nullptr) continue;
     if (const core::Status refreshed = tokens_->refresh(); !refreshed)
       notice_("tokens: " + refreshed.error() + "; the previous tokens stay valid");

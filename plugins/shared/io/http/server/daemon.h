@@ -83,7 +83,7 @@ class Daemon {
 
   void watch();
   void close_slow(int64_t now);
-  void find_departed();
+  void find_disconnected_clients();
   void wait_for_answers();
 
   const Options options_;

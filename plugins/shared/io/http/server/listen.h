@@ -17,7 +17,7 @@ Address parse_address(std::string_view text);
 struct Listener {
   core::Descriptor socket;
   std::string name;       // address, with the selected port for port 0
-  bool reachable = true;  // from other hosts
+  bool reachable = true;  // reachable from other hosts
 };
 // Opens a TCP socket. The exception contains the reason and the remedy.
 Listener open_listener(const Address &address);

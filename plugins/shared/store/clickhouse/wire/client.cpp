@@ -202,7 +202,7 @@ Refusal refusal_of(std::string_view body) {
   constexpr std::string_view kWords = "DB::Exception: ";
   if (const size_t at = body.find(kWords); at != std::string_view::npos) body.remove_prefix(at + kWords.size());
   body = body.substr(0, body.find(", e.what() ="));
-  refusal.words = http_client::error_message(body);
+  refusal.server_message = http_client::error_message(body);
   return refusal;
 }
 
@@ -243,7 +243,7 @@ void Client::connect() {
       return;
     } catch (const Error &error) {
       if (error.cause() != Cause::retry || servers() == 1) throw;
-      targets_.failed(server, 0, core::monotonic());
+      targets_.mark_failed(server, 0, core::monotonic());
       problems += std::string("; ") + error.what();
     }
   }
@@ -252,7 +252,7 @@ void Client::connect() {
 
 void Client::give_up(const std::string &why) {
   why_ = "; " + why;
-  targets_.failed(server_, 0, core::monotonic());
+  targets_.mark_failed(server_, 0, core::monotonic());
   connected_ = false;
 }
 
@@ -292,7 +292,7 @@ http_client::Answer Client::ask(const std::string &settings, std::string_view bo
 
 void Client::fail(const http_client::Answer &answer) const {
   const Refusal refusal = refusal_of(answer.body);
-  const std::string said = server_name() + " answered " + std::to_string(answer.status) + ": " + refusal.words;
+  const std::string said = server_name() + " answered " + std::to_string(answer.status) + ": " + refusal.server_message;
   if (refusal.code == kUnknownDatabase)
     throw Error(Cause::config, said + "; make it: CREATE DATABASE " + options_.location.database);
   if (answer.status == 401 || answer.status == 403 ||
@@ -312,9 +312,9 @@ void Client::execute(const Sql &sql) {
 }
 
 void Client::execute_on_cluster(const Sql &sql) {
-  const auto patience = std::chrono::floor<std::chrono::seconds>(std::min(options_.timeout, options_.deadline) / 2);
+  const auto response_timeout = std::chrono::floor<std::chrono::seconds>(std::min(options_.timeout, options_.deadline) / 2);
   const Sql::Rendered rendered = sql.render(version_);
-  const std::string settings = "&distributed_ddl_task_timeout=" + std::to_string(std::max<int64_t>(1, patience.count()));
+  const std::string settings = "&distributed_ddl_task_timeout=" + std::to_string(std::max<int64_t>(1, response_timeout.count()));
   const http_client::Answer answer = ask(settings + rendered.parameters, rendered.text, {});
   if (answer.status != 200 && refusal_of(answer.body).code != kTimeoutExceeded) fail(answer);
 }
@@ -327,7 +327,7 @@ void Client::select(const Query &query, const RowVisitor &visitor) {
   };
   for (size_t left = servers();; --left) {
     try {
-      return select_here(query, notice);
+      return select_on_server(query, notice);
     } catch (const Unreachable &problem) {
       if (began || left == 1) throw;
       give_up(problem.what());
@@ -336,7 +336,7 @@ void Client::select(const Query &query, const RowVisitor &visitor) {
   }
 }
 
-void Client::select_here(const Query &query, const RowVisitor &visitor) {
+void Client::select_on_server(const Query &query, const RowVisitor &visitor) {
   const Sql::Rendered rendered = framed(query).render(version_);
   std::vector<Type> types;
   types.reserve(query.columns.size());

@@ -34,13 +34,13 @@ class Reader {
     rest_.remove_prefix(size);
     return text;
   }
-  uint64_t length(uint64_t most) {
+  uint64_t length(uint64_t maximum) {
     uint64_t value = 0;
     for (unsigned shift = 0; has(1); shift += 7) {
       const auto byte = static_cast<unsigned char>(rest_.front());
       rest_.remove_prefix(1);
       value |= uint64_t{byte & 0x7fU} << shift;
-      if (value > most || shift > 28) state_ = Parsed::damaged;
+      if (value > maximum || shift > 28) state_ = Parsed::damaged;
       if (byte < 0x80) break;
     }
     return state_ == Parsed::row ? value : 0;

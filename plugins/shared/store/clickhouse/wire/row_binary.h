@@ -24,12 +24,12 @@ void append_text(std::string &out, std::string_view text);
 
 enum class Type { u8, u64, i64, f64, text, texts, u8s, i64s, f64s };
 
-// One value of a row; views into the bytes that were read.
+// One value of a row. Its members are views of the bytes that were read.
 struct Cell {
   uint64_t bits = 0;
   std::string_view text;
   std::vector<std::string_view> texts;
-  std::vector<uint64_t> numbers;  // their bits
+  std::vector<uint64_t> numbers;  // bits of the numbers
 
   int64_t integer() const { return static_cast<int64_t>(bits); }
   double real() const { return real_of(bits); }

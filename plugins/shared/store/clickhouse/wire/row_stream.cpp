@@ -27,27 +27,27 @@ bool RowStream::take(std::string_view piece) {
 
 void RowStream::finish(const std::string &name) const {
   if (problem_) std::rethrow_exception(problem_);
-  if (enough_ || (whole_ && buffer_.empty())) return;
-  throw Error(Cause::retry,
-              name + (whole_ ? ": the answer goes on after its last row" : ": the answer ended early: " + describe_received()));
+  if (visitor_is_done_ || (is_complete_ && buffer_.empty())) return;
+  throw Error(Cause::retry, name + (is_complete_ ? ": the answer goes on after its last row"
+                                                 : ": the answer ended early: " + describe_received()));
 }
 
 std::string RowStream::describe_received() const {
   if (*wrong_ != 0) return wrong_;
-  return buffer_.empty() ? "nothing more came" : refusal_of(buffer_).words;
+  return buffer_.empty() ? "nothing more came" : refusal_of(buffer_).server_message;
 }
 
 bool RowStream::read(std::string_view &rest) {
   while (!rest.empty()) {
-    if (whole_ || static_cast<unsigned char>(rest.front()) > 1) return false;  // no row: the server's words
+    if (is_complete_ || static_cast<unsigned char>(rest.front()) > 1) return false;  // no row: the server's words
     const Parsed parsed = parse_row(rest, types_, row_);
     if (parsed == Parsed::incomplete && rest.size() <= kMaxRowLength) return true;
     if (parsed != Parsed::row) {
       wrong_ = parsed == Parsed::damaged ? "a row holds more than atalaya ever writes" : "a row is longer than 64 MiB";
       return false;
     }
-    whole_ = row_.front().bits == 1;
-    if (!whole_ && !visit()) return false;
+    is_complete_ = row_.front().bits == 1;
+    if (!is_complete_ && !visit()) return false;
   }
   return true;
 }
@@ -55,11 +55,11 @@ bool RowStream::read(std::string_view &rest) {
 // Exceptions of a visitor must not pass through the connection's code.
 bool RowStream::visit() {
   try {
-    enough_ = !visitor_(row_);
+    visitor_is_done_ = !visitor_(row_);
   } catch (...) {
     problem_ = std::current_exception();
   }
-  return !enough_ && !problem_;
+  return !visitor_is_done_ && !problem_;
 }
 
 }  // namespace atalaya::store::clickhouse

@@ -12,11 +12,11 @@
 
 namespace atalaya::store::clickhouse {
 
-using RowVisitor = std::function<bool(const std::vector<Cell> &row)>;  // false: enough
+using RowVisitor = std::function<bool(const std::vector<Cell> &row)>;  // returns false to stop
 
 class RowStream {
  public:
-  // The types of the columns behind the first.
+  // `types`: types of the columns after the first one.
   RowStream(const std::vector<Type> &types, const RowVisitor &visitor);
 
   // False: the visitor needs no more rows.
@@ -34,8 +34,8 @@ class RowStream {
   std::vector<Type> types_;
   std::vector<Cell> row_;
   std::string buffer_;
-  bool whole_ = false;   // the last row came
-  bool enough_ = false;  // the visitor wants no more
+  bool is_complete_ = false;      // the last row was received
+  bool visitor_is_done_ = false;  // the visitor needs no more rows
   const char *wrong_ = "";
   std::exception_ptr problem_;
 };

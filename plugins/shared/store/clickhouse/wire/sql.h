@@ -16,29 +16,29 @@ namespace atalaya::store::clickhouse {
 struct ServerVersion {
   int major = 0, minor = 0;
   bool binds() const { return std::pair(major, minor) >= std::pair(19, 14); }
-  // Knows the setting async_insert.
+  // Whether the server has the setting async_insert.
   bool collects_inserts() const { return std::pair(major, minor) >= std::pair(21, 11); }
 };
-// Of "18.16.1"; nothing for other texts.
+// Parses "18.16.1"; nothing for other texts.
 std::optional<ServerVersion> server_version(std::string_view text);
 
 // A string literal that means exactly these bytes.
 std::string quote(std::string_view text);
-// A text as ClickHouse's TSV, and so the value of a parameter, writes it.
+// Escapes a text as in ClickHouse's TSV, which is also the form of a parameter's value.
 std::string escape(std::string_view text);
-// As a part of a URL.
+// Escapes a text for a URL.
 std::string url_encode(std::string_view text);
 
 class Sql {
  public:
   Sql() = default;
-  Sql(const char *text) : text_(text) {}  // NOLINT(google-explicit-constructor): written in this program
+  Sql(const char *text) : text_(text) {}  // NOLINT(google-explicit-constructor): a literal of this program
 
   Sql &operator<<(const char *text) { return text_ += text, *this; }
   Sql &operator<<(int64_t number);
   Sql &operator<<(uint64_t number);
   Sql &operator<<(const Sql &other);
-  // A value from outside.
+  // Appends a value from outside as a parameter.
   Sql &bind(std::string_view value);
 
   struct Rendered {
@@ -49,7 +49,7 @@ class Sql {
 
  private:
   std::string text_;
-  std::vector<std::pair<size_t, std::string>> values_;  // where they belong, in order
+  std::vector<std::pair<size_t, std::string>> values_;  // positions of values in the text, and the values, in order
 };
 
 }  // namespace atalaya::store::clickhouse

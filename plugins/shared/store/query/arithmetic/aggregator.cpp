@@ -80,7 +80,7 @@ std::vector<std::string> Aggregator::names() {
   return names;
 }
 
-double Aggregator::of(std::span<double> values) const {
+double Aggregator::apply(std::span<double> values) const {
   switch (function) {
     case Function::sum:
       return sum_of(values);

@@ -94,12 +94,12 @@ Answer with_number(char sign, const Answer &answer, double number, bool has_numb
 
 size_t size_of(const std::vector<Answer> &answers) {
   size_t size = 0;
-  for (const Answer &answer : answers) size += held_by(answer);
+  for (const Answer &answer : answers) size += points_of(answer);
   return size;
 }
 
 void keep(Answer &&answer, std::vector<Answer> &answers, Budget &budget) {
-  budget.hold(held_by(answer));
+  budget.reserve(points_of(answer));
   budget.work(answer.points.size());
   answers.push_back(std::move(answer));
 }
@@ -186,7 +186,7 @@ class Parser {
     if (index >= inputs_.size())
       wrong(inputs_.empty() ? "a number" : "a letter from a to " + std::string(1, static_cast<char>('a' + inputs_.size() - 1)));
     ++at_;
-    budget_.hold(size_of(inputs_[index]));
+    budget_.reserve(size_of(inputs_[index]));
     return {false, 0, inputs_[index]};
   }
   Operand number() {

@@ -12,13 +12,13 @@
 
 namespace atalaya::query {
 
-// Numbers, the letters of `inputs`, + - * / and parentheses. Answers of two letters meet when all tags that both have are equal, or
-// those of the keys that they were grouped by; the result has the tags in which they do not differ. Points meet at equal times. A
-// division by 0 gives no point. Throws Wrong.
+// Evaluates a formula of numbers, the letters of `inputs`, + - * / and parentheses. Combines answers of two letters if all tags
+// that both have are equal, or those of the keys that they were grouped by; the result has the tags in which they do not
+// differ. Combines points with equal times. A division by 0 has no point. Throws Wrong.
 std::vector<Answer> evaluate(std::string_view formula, const std::vector<std::vector<Answer>> &inputs, Budget &budget,
                              const std::vector<std::string> *keys = nullptr);
 
-// The value of a formula that has no letters; nothing where it is none.
+// The value of a formula without letters; nothing if it has no value.
 std::optional<double> constant_of(std::string_view formula);
 
 }  // namespace atalaya::query

@@ -8,13 +8,14 @@
 
 namespace atalaya::query {
 
-// Changes per second between the points of one series, reading by reading: before downsampling, because an average of a counter
-// across a reset is no number of anything.
+// Computes changes per second between the points of one series, reading by reading: before downsampling, because the average of
+// a counter across a reset is meaningless.
 class RateOf {
  public:
   explicit RateOf(const Rate &rate) : rate_(rate) {}
 
-  // Nothing for the first point, and across a reset. Of counts the difference is exact where the counts as numbers are not.
+  // Adds a point and returns the rate. Nothing for the first point, and across a reset. The difference of counts is exact, also
+  // if doubles cannot represent them.
   std::optional<double> add(int64_t time_ns, double value, std::optional<int64_t> count = std::nullopt) {
     const bool first = !known_;
     const double before = value_;
@@ -39,14 +40,14 @@ class RateOf {
     return rate;
   }
 
-  // Points that were rolled up: the change to the last of them, if there was no decrease on the way. A counter that wrapped there
-  // leaves a gap: how often is not known.
+  // Adds points that were rolled up: returns the change to the last one if no value decreased. A wrapped counter leaves a gap,
+  // because the number of wraps is unknown.
   std::optional<double> add_rolled(const store::Summary &summary) {
     const bool decreased = known_ && (summary.min < value_ || summary.max > summary.last);
     if (rate_.counter && decreased) known_ = false;
     return add(summary.last_ns, summary.last);
   }
-  // The time over which the last rate holds.
+  // The interval of the last rate.
   int64_t step_ns() const { return step_ns_; }
 
  private:

@@ -14,7 +14,7 @@ double collected_part(std::span<const store::CollectedTime *const> hosts, const 
   const double length = static_cast<double>(range.to_ns) - static_cast<double>(range.from_ns);
   double sum = 0, known = 0;
   for (const store::CollectedTime *host : hosts) {
-    if (host->stretches().empty()) continue;
+    if (host->time_intervals().empty()) continue;
     sum += static_cast<double>(host->length_in(range.from_ns, range.to_ns)) / length;
     ++known;
   }
@@ -23,7 +23,7 @@ double collected_part(std::span<const store::CollectedTime *const> hosts, const 
 
 void set_coverage(const Query &query, std::span<const store::CollectedTime *const> hosts, Answer &answer, Budget &budget) {
   const Intervals intervals(*query.downsample, query.range, query.edge);
-  answer.coverage = collected_part(hosts, intervals.stretch());
+  answer.coverage = collected_part(hosts, intervals.time_interval());
   if (answer.coverage >= 1) return;
   for (const Point &point : answer.points) {
     const double part = collected_part(hosts, intervals.range_of(point.time_ns));

@@ -9,13 +9,14 @@
 
 namespace atalaya::query {
 
-// The mean of the hosts: 1 if nothing is known of them.
+// The mean over the hosts; 1 if nothing is known about them.
 double collected_part(std::span<const store::CollectedTime *const> hosts, const Range &range);
 
-// Of an answer with intervals: which of its points, and how much of the range, were not collected completely.
+// Sets the coverage of an answer with intervals: which of its points, and which part of the range, were not collected
+// completely.
 void set_coverage(const Query &query, std::span<const store::CollectedTime *const> hosts, Answer &answer, Budget &budget);
 
-// Of a value of both: it rests on the smaller part.
+// Adds the partly collected points of an operand to a result. A value from two such points has the smaller part.
 void add_partly(const Answer &from, Answer &to);
 
 }  // namespace atalaya::query

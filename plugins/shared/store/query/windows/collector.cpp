@@ -46,7 +46,7 @@ bool merges_windows(const Query &query) {
 }
 
 bool needs_windows(const Query &query) {
-  return query.downsample && (!query.downsample->function || OverTime::knows(*query.downsample->function));
+  return query.downsample && (!query.downsample->function || OverTime::supports(*query.downsample->function));
 }
 
 bool needs_points(const Query &query) {
@@ -61,20 +61,20 @@ Collector::Collector(const Query &query, const std::vector<store::Series> &serie
       intervals_(query.downsample.value_or(Downsample{}), query.range, query.edge),
       function_(query.downsample.value_or(Downsample{}).function.value_or(*Aggregator::find("last"))),
       collected_(collected),
-      kept_(series.size()) {
+      states_(series.size()) {
   if (query.rate) rates_.resize(series.size(), RateOf(*query.rate));
   for (size_t i = 0; i < series.size(); ++i) {
     const Kind kind = series[i].kind();
-    kept_[i].amounts = kind == Kind::delta && !query.rate;
-    kept_[i].holds = (kind == Kind::gauge || kind == Kind::rate) && !query.rate;
+    states_[i].amounts = kind == Kind::delta && !query.rate;
+    states_[i].holds = (kind == Kind::gauge || kind == Kind::rate) && !query.rate;
     if (!query.downsample) continue;
     const bool integral = is_integral(kind);
-    if (integral) kept_[i].integral.emplace(intervals_, kept_[i].amounts, *collected[i], budget);
+    if (integral) states_[i].integral.emplace(intervals_, states_[i].amounts, *collected[i], budget);
     const bool over_time = !integral && is_over_time(kind);
-    if (over_time) kept_[i].over_time.emplace(intervals_, function_, budget);
+    if (over_time) states_[i].over_time.emplace(intervals_, function_, budget);
     // Next to windows, of an average of instants.
     const bool has_function = integral ? query.downsample->function.has_value() : !over_time || function_.function == Function::avg;
-    if (has_function) kept_[i].function.emplace(intervals_, function_);
+    if (has_function) states_[i].function.emplace(intervals_, function_);
   }
 }
 
@@ -86,38 +86,38 @@ bool Collector::is_integral(Kind kind) const {
 
 // A delta is the amount of its window, not a value at each time of it.
 bool Collector::is_over_time(Kind kind) const {
-  return !query_.rate && OverTime::knows(function_) && (kind == Kind::gauge || kind == Kind::rate);
+  return !query_.rate && OverTime::supports(function_) && (kind == Kind::gauge || kind == Kind::rate);
 }
 
 std::optional<store::Steps> Collector::steps(size_t series) const {
-  const Kept &kept = kept_[series];
+  const SeriesState &kept = states_[series];
   if (!query_.downsample || query_.rate) return std::nullopt;
   if (kept.has_windows()) return intervals_.integral_steps();
   return kept.function->needs_points() ? std::nullopt : std::optional(intervals_.steps());
 }
 
 bool Collector::take(size_t series, const store::Summary &summary) {
-  Kept &kept = kept_[series];
+  SeriesState &kept = states_[series];
   if (!query_.downsample || query_.rate) return false;
   budget_.work(kSummary);
   if (kept.integral) return kept.integral->add(summary);
   if (kept.over_time) {
     if (!kept.over_time->add(summary)) return false;
-    kept.hold.skip(summary.last_ns, summary.durations_ns / std::max<int64_t>(1, summary.count));
+    kept.value_windows.skip(summary.last_ns, summary.durations_ns / std::max<int64_t>(1, summary.count));
     return true;
   }
   if (is_outside(summary.first_ns) || is_outside(summary.last_ns)) return false;
   const size_t before = size_of(kept);
   if (!kept.function->add(summary)) return false;
   const int64_t between = summary.count > 1 ? (summary.last_ns - summary.first_ns) / (summary.count - 1) : 0;
-  kept.hold.add(summary.last_ns, between, 0, [](const Held &) {});
+  kept.value_windows.add(summary.last_ns, between, 0, [](const ValueWindow &) {});
   budget_.release(before);
-  budget_.hold(size_of(kept));
+  budget_.reserve(size_of(kept));
   return true;
 }
 
 void Collector::points(size_t series, const store::Points &points) {
-  Kept &kept = kept_[series];
+  SeriesState &kept = states_[series];
   if (kept.integral && !kept.function && !query_.rate) {
     kept.integral->add(points);
     return budget_.work(points.times_ns.size());
@@ -128,21 +128,21 @@ void Collector::points(size_t series, const store::Points &points) {
     add(series, points.times_ns[i], points.durations_ns[i], points.values[i], count);
   }
   budget_.release(before);
-  budget_.hold(size_of(kept));
+  budget_.reserve(size_of(kept));
   budget_.check_time();
 }
 
 void Collector::rolled(size_t series, const store::Summary &summary, const store::Points &plain) {
-  Kept &kept = kept_[series];
+  SeriesState &kept = states_[series];
   const size_t before = size_of(kept);
   add_rolled(series, summary, plain);
   budget_.release(before);
-  budget_.hold(size_of(kept));
+  budget_.reserve(size_of(kept));
   budget_.work(1);
 }
 
 void Collector::add_rolled(size_t series, const store::Summary &summary, const store::Points &plain) {
-  Kept &kept = kept_[series];
+  SeriesState &kept = states_[series];
   const int64_t time_ns = plain.times_ns.front();
   const bool is_instant = plain.durations_ns.front() <= 0;
   const bool is_of_function = kept.function && (!kept.has_windows() || is_instant);
@@ -159,8 +159,8 @@ void Collector::add_rolled(size_t series, const store::Summary &summary, const s
     kept.over_time->add_rolled(summary, plain);
   } else if (kept.integral) {
     if (kept.amounts && is_instant) return kept.integral->add(time_ns, 0, plain.values.front());
-    each_held(summary, plain, kept.amounts,
-              [&](const Held &held) { kept.integral->add(held.time_ns, held.duration_ns, held.value); });
+    for_each_held(summary, plain, kept.amounts,
+                  [&](const ValueWindow &held) { kept.integral->add(held.time_ns, held.duration_ns, held.value); });
   } else if (!is_outside(time_ns)) {
     // A late point of that very time becomes a part of the step, too.
     if (!kept.points.empty() && kept.points.back().time_ns == time_ns) kept.points.pop_back();
@@ -172,7 +172,7 @@ void Collector::add_rolled(size_t series, const store::Summary &summary, const s
 }
 
 void Collector::add(size_t series, int64_t time_ns, int64_t duration_ns, double value, const std::optional<int64_t> &count) {
-  const Kept &kept = kept_[series];
+  const SeriesState &kept = states_[series];
   // Functions and rates of points are of the points in the range.
   const bool is_of_function = !kept.has_windows() || (kept.function && duration_ns <= 0);
   if (is_of_function && is_outside(time_ns)) return add_next(series, {time_ns, value, duration_ns});
@@ -183,33 +183,33 @@ void Collector::add(size_t series, int64_t time_ns, int64_t duration_ns, double 
 
 // The window that contains the end of the range: it has a value there, if points are merged.
 void Collector::add_next(size_t series, const Point &point) {
-  Kept &kept = kept_[series];
+  SeriesState &kept = states_[series];
   const int64_t to_ns = query_.range.to_ns;
   const bool is_first = kept.points.empty() || kept.points.back().time_ns <= to_ns;
   if (merges_windows(query_) && kept.holds && is_first && point.time_ns > to_ns && point.covers(to_ns))
     kept.points.push_back(point);
 }
 
-void Collector::add_value(size_t series, const Held &held, const std::optional<int64_t> &count) {
-  Kept &kept = kept_[series];
+void Collector::add_value(size_t series, const ValueWindow &held, const std::optional<int64_t> &count) {
+  SeriesState &kept = states_[series];
   if (kept.integral && (held.duration_ns > 0 || !kept.function))
     return kept.integral->add(held.time_ns, held.duration_ns, held.value);
   if (kept.over_time && (held.duration_ns > 0 || !kept.function)) {
-    kept.hold.add(held.time_ns, held.duration_ns, 0, [](const Held &) {});
+    kept.value_windows.add(held.time_ns, held.duration_ns, 0, [](const ValueWindow &) {});
     return kept.over_time->add(held.time_ns, held.duration_ns, held.value);
   }
   if (kept.function) {
     ++kept.instants;
-    kept.hold.add(held.time_ns, held.duration_ns, 0, [](const Held &) {});
+    kept.value_windows.add(held.time_ns, held.duration_ns, 0, [](const ValueWindow &) {});
     return kept.function->add(held.time_ns, held.value);
   }
   add_raw(series, held, count);
 }
 
-void Collector::add_raw(size_t series, const Held &held, const std::optional<int64_t> &count) {
-  Kept &kept = kept_[series];
+void Collector::add_raw(size_t series, const ValueWindow &held, const std::optional<int64_t> &count) {
+  SeriesState &kept = states_[series];
   if (kept.amounts) kept.total += held.value;
-  kept.hold.add(held.time_ns, held.duration_ns, held.value, [&](const Held &one) { add_total(kept, one); });
+  kept.value_windows.add(held.time_ns, held.duration_ns, held.value, [&](const ValueWindow &one) { add_total(kept, one); });
   // A point at the very end of a rolled step is a part of the step, or the same sample again.
   if (!kept.points.empty() && kept.points.back().time_ns == held.time_ns) {
     if (!kept.is_step) kept.points.back().value = held.value;
@@ -219,13 +219,13 @@ void Collector::add_raw(size_t series, const Held &held, const std::optional<int
   if (count && alone_[series] && (*count > kExactCounts || *count < -kExactCounts)) kept.counts.push_back({held.time_ns, *count});
 }
 
-void Collector::add_total(Kept &kept, const Held &held) const {
+void Collector::add_total(SeriesState &kept, const ValueWindow &held) const {
   if (kept.amounts) return;
-  const int64_t begin_ns = std::max(core::begin_of(held.time_ns, held.duration_ns), query_.range.from_ns);
+  const int64_t begin_ns = std::max(core::start_of(held.time_ns, held.duration_ns), query_.range.from_ns);
   kept.total += held.value * static_cast<double>(held.time_ns - begin_ns);
 }
 
-size_t Collector::size_of(const Kept &kept) {
+size_t Collector::size_of(const SeriesState &kept) {
   return (kept.function ? kept.function->size() : 0) + kept.points.size() + kept.counts.size();
 }
 
@@ -237,7 +237,7 @@ void Collector::check_points() const {
 }
 
 std::vector<Point> Collector::take_points(size_t series) {
-  Kept &kept = kept_[series];
+  SeriesState &kept = states_[series];
   if (!query_.downsample) return std::move(kept.points);
   budget_.release(size_of(kept));
   std::vector<Point> points;
@@ -251,33 +251,33 @@ std::vector<Point> Collector::take_points(size_t series) {
     points = united(std::move(points), by_function);
   }
   if (!points.empty()) points = filled(points, intervals_, query_.downsample->fill);
-  budget_.hold(points.size());
+  budget_.reserve(points.size());
   budget_.work(points.size());
   return points;
 }
 
 // The instants of a series of windows are the first readings of starts.
 bool Collector::has_starts_only(size_t series) const {
-  const Kept &kept = kept_[series];
+  const SeriesState &kept = states_[series];
   if (!kept.integral || !collected_[series]->has_windows()) return false;
-  return kept.instants == 1 || kept.integral->hold().step_ns() > 0;
+  return kept.instants == 1 || kept.integral->value_windows().step_ns() > 0;
 }
 
 void Collector::add_extent(std::span<const size_t> series, Answer &answer) const {
   double sum = 0;
   bool is_known = adds_up(query_);
   for (const size_t i : series) {
-    const Kept &kept = kept_[i];
+    const SeriesState &kept = states_[i];
     is_known = is_known && !kept.function && !kept.over_time;
     sum += kept.integral ? kept.integral->total() : kept.total;
-    answer.window_ns = std::max(answer.window_ns, (kept.integral ? kept.integral->hold() : kept.hold).step_ns());
+    answer.window_ns = std::max(answer.window_ns, (kept.integral ? kept.integral->value_windows() : kept.value_windows).step_ns());
   }
   if (is_known) answer.integral = sum;
 }
 
 Aggregator Collector::aggregator_of(std::span<const size_t> series) const {
   const bool integrals =
-      std::all_of(series.begin(), series.end(), [&](size_t i) { return kept_[i].integral && !kept_[i].by_function; });
+      std::all_of(series.begin(), series.end(), [&](size_t i) { return states_[i].integral && !states_[i].by_function; });
   return integrals && adds_up(query_) ? Aggregator::zimsum() : query_.aggregator;
 }
 

@@ -14,10 +14,10 @@ class Coverage {
   void add(const Coverage &other);
   int64_t length_ns() const;
   int64_t end_ns() const { return parts_.empty() ? 0 : parts_.rbegin()->second; }
-  size_t parts() const { return parts_.size(); }  // without a gap
+  size_t parts() const { return parts_.size(); }  // number of parts without a gap in between
 
  private:
-  std::map<int64_t, int64_t> parts_;  // begin to end
+  std::map<int64_t, int64_t> parts_;  // end of each part by its start
 };
 
 }  // namespace atalaya::query

@@ -73,12 +73,12 @@ Intervals::Intervals(const Downsample &downsample, const Range &range, Edge edge
 
 int64_t Intervals::name_of(int64_t time_ns) const {
   if (length_ns_ == 0) return edge_ == Edge::end ? range_.to_ns : range_.from_ns + 1;
-  if (edge_ == Edge::start) return begin_of(time_ns);
-  return begin_of(time_ns - 1) + length_ns_;
+  if (edge_ == Edge::start) return start_of(time_ns);
+  return start_of(time_ns - 1) + length_ns_;
 }
 
-int64_t Intervals::begin_of(int64_t time_ns) const {
-  return length_ns_ == 0 ? stretch().from_ns : aligned_down(time_ns - offset_ns_, length_ns_) + offset_ns_;
+int64_t Intervals::start_of(int64_t time_ns) const {
+  return length_ns_ == 0 ? time_interval().from_ns : aligned_down(time_ns - offset_ns_, length_ns_) + offset_ns_;
 }
 
 int64_t Intervals::interval_name(int64_t begin_ns) const {
@@ -91,14 +91,14 @@ int64_t Intervals::interval_end(int64_t begin_ns) const {
 }
 
 Range Intervals::range_of(int64_t name_ns) const {
-  const Range all = stretch();
+  const Range all = time_interval();
   if (length_ns_ == 0) return all;
   const int64_t begin_ns = edge_ == Edge::start ? name_ns : name_ns - length_ns_;
   return {std::max(begin_ns, all.from_ns), std::min(begin_ns + length_ns_, all.to_ns)};
 }
 
 // A range that includes its start begins a nanosecond before it.
-Range Intervals::stretch() const {
+Range Intervals::time_interval() const {
   return {edge_ == Edge::start ? range_.from_ns + 1 : range_.from_ns, range_.to_ns};
 }
 
@@ -150,7 +150,7 @@ double Downsampler::value() const {
     case Aggregator::Function::percentile:
       break;
   }
-  return function_.of(values_);
+  return function_.apply(values_);
 }
 
 bool Downsampler::add(const store::Summary &summary) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The points of one series to one point an interval, as they arrive.
+// Reduces the points of one series to one point per interval while they arrive.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace atalaya::query {
 
-// "5s", "5s-avg", "1m-p95-zero", "0all-sum" (the whole range): interval, function, fill policy.
+// Parses "5s", "5s-avg", "1m-p95-zero", "0all-sum" (the complete range): interval, function, fill policy.
 core::Result<Downsample> parse_downsample(std::string_view text);
 
 // The intervals of a query: aligned to the epoch, so that every series and every query has the same.
@@ -20,25 +20,25 @@ class Intervals {
  public:
   Intervals(const Downsample &downsample, const Range &range, Edge edge);
 
-  // The name of the interval that holds the time.
+  // The name (a time) of the interval that contains the time.
   int64_t name_of(int64_t time_ns) const;
   int64_t length_ns() const { return length_ns_; }  // 0: the whole range
-  // For functions of points, and for integrals.
+  // The intervals for summaries: for functions of points, and for integrals.
   store::Steps steps() const { return {length_ns_, edge_ == Edge::end ? offset_ns_ + 1 : offset_ns_, range_}; }
-  store::Steps integral_steps() const { return {length_ns_, offset_ns_ + 1, stretch(), true}; }
-  // The begin of the interval that holds the moment just after this one, as a stretch of time; its name; and its end.
-  int64_t begin_of(int64_t time_ns) const;
-  // The begin of the interval that holds an instant of the range.
-  int64_t instant_start(int64_t time_ns) const { return begin_of(edge_ == Edge::end ? time_ns - 1 : time_ns); }
+  store::Steps integral_steps() const { return {length_ns_, offset_ns_ + 1, time_interval(), true}; }
+  // The start, the name and the end of the interval that contains the time directly after this instant.
+  int64_t start_of(int64_t time_ns) const;
+  // The start of the interval that contains an instant of the range.
+  int64_t instant_start(int64_t time_ns) const { return start_of(edge_ == Edge::end ? time_ns - 1 : time_ns); }
   bool has(int64_t time_ns) const { return time_ns > range_.from_ns && time_ns <= range_.to_ns; }
   int64_t interval_name(int64_t begin_ns) const;
   int64_t interval_end(int64_t begin_ns) const;
-  // The part in the range of the interval with this name.
+  // The part of the interval with this name that is in the range.
   Range range_of(int64_t name_ns) const;
-  // The range as a stretch of time.
-  Range stretch() const;
+  // The range as an interval (from, to].
+  Range time_interval() const;
   Edge edge() const { return edge_; }
-  // All names within the range, for fill policies. `range` is bounded.
+  // Number of intervals in the range, for fill policies. `range` is bounded.
   size_t count() const;
   int64_t first() const;
 
@@ -69,12 +69,12 @@ class Downsampler {
     last_ = value;
     last_ns_ = time_ns;
   }
-  // A summary instead of its points. False: it is not within one interval, or the function needs the points.
+  // Adds a summary instead of its points. False: it spans several intervals, or the function needs the points.
   bool add(const store::Summary &summary);
-  // Rolled points, all of them in the interval of that time. Not for functions that need the points.
+  // Adds rolled points, which are all in the interval of that time. Only for functions that do not need the points.
   void add_rolled(int64_t time_ns, const store::Summary &summary);
   bool needs_points() const { return stores_values_; }
-  // The points so far; nothing may be added after it.
+  // Returns the points. Nothing may be added afterwards.
   std::vector<Point> take();
   size_t size() const { return points_.size() + values_.size(); }
 
@@ -97,7 +97,7 @@ class Downsampler {
   mutable std::vector<double> values_;
 };
 
-// Puts a point where the series has none: of every interval in the range.
+// Adds a point to each interval of the range in which the series has none.
 std::vector<Point> filled(const std::vector<Point> &points, const Intervals &intervals, Fill fill);
 
 }  // namespace atalaya::query

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time for which each value of a series holds.
+// Computes the window in which each value of a series is valid.
 #pragma once
 
 #include <algorithm>
@@ -10,22 +10,22 @@
 
 namespace atalaya::query {
 
-// A value, and the window for which it holds: (time - duration, time].
-struct Held {
+// A value, and the window in which it is valid: (time - duration, time].
+struct ValueWindow {
   int64_t time_ns = 0, duration_ns = 0;
   double value = 0;
 };
 
-// A sample holds for its window. An instant has none: it holds since the instant before, five minutes at most, unless its series
-// has longer steps. The first instant holds as long as the second one. Next to windows an instant has no length: it is the first
-// reading of a collection that begins, and the time before it was not collected.
-class Hold {
+// A sample is valid in its window. An instant has no window: it is valid since the previous instant, maximum five minutes,
+// unless its series has longer steps. The first instant is valid for as long as the second one. Next to windows an instant has
+// no length: it is the first reading of a collection, and the time before it was not collected.
+class ValueWindows {
  public:
   static constexpr int64_t kLongest = store::kLongestHold;
 
-  // Calls take(Held) for what is known now. `duration_ns` 0: an instant.
-  template <class Take>
-  void add(int64_t time_ns, int64_t duration_ns, double value, Take &&take) {
+  // Calls take(Held) for each value whose window is known now. `duration_ns` 0: an instant.
+  template <class Callback>
+  void add(int64_t time_ns, int64_t duration_ns, double value, Callback &&take) {
     const int64_t gap = time_ns - last_ns_;
     const bool is_first = !known_ || after_window_;
     known_ = true;
@@ -34,17 +34,17 @@ class Hold {
     if (after_window_) {
       first_.reset();
       step_ns_ = duration_ns;
-      return take(Held{time_ns, duration_ns, value});
+      return take(ValueWindow{time_ns, duration_ns, value});
     }
     const int64_t length = is_first ? 0 : length_of(gap);
     if (length <= 0) {
-      if (!has_length()) first_ = Held{time_ns, 0, value};
+      if (!has_length()) first_ = ValueWindow{time_ns, 0, value};
       return;
     }
-    if (first_) take(Held{first_->time_ns, length, first_->value});
+    if (first_) take(ValueWindow{first_->time_ns, length, first_->value});
     first_.reset();
     step_ns_ = length;
-    take(Held{time_ns, length, value});
+    take(ValueWindow{time_ns, length, value});
   }
   // Adds windows whose lengths are known from another source.
   void skip(int64_t last_ns, int64_t step_ns) {
@@ -57,7 +57,7 @@ class Hold {
   int64_t step_ns() const { return step_ns_; }
   int64_t last_ns() const { return last_ns_; }
   // An instant whose length is still unknown.
-  const std::optional<Held> &alone() const { return first_; }
+  const std::optional<ValueWindow> &pending_instant() const { return first_; }
 
  private:
   int64_t length_of(int64_t gap) {
@@ -70,20 +70,21 @@ class Hold {
 
   bool known_ = false, after_window_ = false;
   int64_t last_ns_ = 0, gap_ns_ = 0, step_ns_ = 0;
-  std::optional<Held> first_;
+  std::optional<ValueWindow> first_;
 };
 
-// Rolled points as windows: the first one, which may begin before their step, and the rest. `plain` is the point in their place.
-template <class Take>
-void each_held(const store::Summary &summary, const store::Points &plain, bool is_amount, Take &&take) {
+// Converts rolled points to windows: the first one, which may start before their step, and the rest. `plain` is the point in
+// their place.
+template <class Callback>
+void for_each_held(const store::Summary &summary, const store::Points &plain, bool is_amount, Callback &&take) {
   const int64_t between = summary.last_ns - summary.first_ns, together = plain.durations_ns.front();
   const int64_t first = together > 0 ? together / summary.count : between / std::max<int64_t>(1, summary.count - 1);
   const auto ns = [](int64_t length) { return static_cast<double>(length); };
-  take(Held{summary.first_ns, first, summary.first});
+  take(ValueWindow{summary.first_ns, first, summary.first});
   if (between <= 0) return;
   const double all = plain.values.front() * (is_amount ? 1 : ns(together > 0 ? together : first * summary.count));
   const double rest = all - summary.first * (is_amount ? 1 : ns(first));
-  take(Held{summary.last_ns, between, is_amount ? rest : rest / ns(between)});
+  take(ValueWindow{summary.last_ns, between, is_amount ? rest : rest / ns(between)});
 }
 
 }  // namespace atalaya::query

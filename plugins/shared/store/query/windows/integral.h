@@ -18,36 +18,37 @@ class Integral {
   Integral(const Intervals &intervals, bool amounts, const store::CollectedTime &collected, Budget &budget)
       : intervals_(intervals), amounts_(amounts), collected_(&collected), budget_(budget) {}
 
-  // Windows come in any order, instants in that of time.
+  // Windows may be added in any order, instants in order of time.
   void add(int64_t time_ns, int64_t duration_ns, double value);
   void add(const store::Points &points);
-  // A summary of whole windows in one interval. False: it is not known to be one.
+  // Adds a summary of complete windows in one interval. False if that is not certain.
   bool add(const store::Summary &summary);
 
-  const Hold &hold() const { return hold_; }
+  const ValueWindows &value_windows() const { return value_windows_; }
   size_t size() const { return parts_.size(); }
-  double total() const { return total_; }  // over the range, by ns; of amounts their sum. After `take` with an instant alone
-  // The points are no longer in the budget.
+  // integral over the range, in value x ns; for amounts the sum. It includes a single instant only after `take`.
+  double total() const { return total_; }
+  // Returns the points and releases them from the budget.
   std::vector<Point> take();
 
  private:
   // An interval with windows.
   struct Part {
-    int64_t begin_ns = 0, covered_ns = 0;  // by windows
+    int64_t begin_ns = 0, covered_ns = 0;  // start and length of the time with windows
     double amount = 0;
   };
-  void add_held(const Held &held);
+  void add_held(const ValueWindow &held);
   void add_interval(int64_t begin_ns, int64_t end_ns, double per_ns);
   void put(int64_t begin_ns, double amount, int64_t covered_ns);
-  void add_alone(const Held &instant);
+  void add_alone(const ValueWindow &instant);
   double collected_in(const Part &part) const;
 
   const Intervals &intervals_;
   const bool amounts_;
   const store::CollectedTime *collected_;
   Budget &budget_;
-  Hold hold_;
-  int64_t interval_ns_ = 0, interval_end_ns_ = 0;  // of the last stretch
+  ValueWindows value_windows_;
+  int64_t interval_ns_ = 0, interval_end_ns_ = 0;  // interval of the last added value
   double total_ = 0;
   std::vector<Part> parts_;  // in order of time
 };

@@ -19,7 +19,7 @@ int64_t begin_of_first(int64_t begin_ns, const store::Summary &summary, int64_t 
 
 }  // namespace
 
-bool OverTime::knows(const Aggregator &function) {
+bool OverTime::supports(const Aggregator &function) {
   switch (function.function) {
     case Function::avg:
     case Function::min:
@@ -34,11 +34,11 @@ bool OverTime::knows(const Aggregator &function) {
 
 void OverTime::add(int64_t time_ns, int64_t duration_ns, double value) {
   if (duration_ns <= 0) return add_instant(time_ns, value);
-  const Range range = intervals_.stretch();
-  int64_t begin_ns = std::max(core::begin_of(time_ns, duration_ns), range.from_ns);
+  const Range range = intervals_.time_interval();
+  int64_t begin_ns = std::max(core::start_of(time_ns, duration_ns), range.from_ns);
   const int64_t end_ns = std::min(time_ns, range.to_ns);
   while (begin_ns < end_ns) {
-    const int64_t interval_ns = intervals_.begin_of(begin_ns);
+    const int64_t interval_ns = intervals_.start_of(begin_ns);
     const int64_t until_ns = std::min(end_ns, intervals_.interval_end(interval_ns));
     put({interval_ns, value, time_of(begin_ns, until_ns)});
     budget_.work(1);
@@ -61,15 +61,15 @@ int64_t OverTime::time_of(int64_t begin_ns, int64_t end_ns) const {
 bool OverTime::add(const store::Summary &summary) {
   if (!summary.integral) return false;
   const int64_t length_ns = std::max<int64_t>(summary.durations_ns, 1);
-  put(intervals_.begin_of(summary.last_ns - 1), summary, *summary.integral / static_cast<double>(length_ns), length_ns);
+  put(intervals_.start_of(summary.last_ns - 1), summary, *summary.integral / static_cast<double>(length_ns), length_ns);
   return true;
 }
 
 void OverTime::add_rolled(const store::Summary &summary, const store::Points &plain) {
-  const Range range = intervals_.stretch();
+  const Range range = intervals_.time_interval();
   const int64_t time_ns = plain.times_ns.front();
   if (time_ns <= range.from_ns || time_ns > range.to_ns) return;
-  put(intervals_.begin_of(time_ns - 1), summary, plain.values.front(), plain.durations_ns.front());
+  put(intervals_.start_of(time_ns - 1), summary, plain.values.front(), plain.durations_ns.front());
 }
 
 void OverTime::put(int64_t begin_ns, const store::Summary &summary, double average, int64_t length_ns) {
@@ -93,7 +93,7 @@ void OverTime::put(const Part &part) {
     place = std::lower_bound(parts_.begin(), parts_.end(), part.begin_ns,
                              [](const Part &one, int64_t begin_ns) { return one.begin_ns < begin_ns; });
   if (place == parts_.end() || place->begin_ns != part.begin_ns) {
-    budget_.hold(1);
+    budget_.reserve(1);
     parts_.insert(place, part);
     return;
   }

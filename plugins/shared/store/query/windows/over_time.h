@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A function of the windows of one series over each interval.
+// Applies a function to the windows of one series in each interval.
 #pragma once
 
 #include <cstdint>
@@ -11,30 +11,31 @@
 
 namespace atalaya::query {
 
-// A value counts in each interval that its window reaches, in an average by that part. So the result does not depend on the length
-// of windows, nor on windows of equal values that were merged into one. An instant has its value at its time; averages take none.
+// A value counts in each interval that its window overlaps; in an average, in proportion to the overlap. So the result does not
+// depend on the length of windows, nor on windows of equal values that were merged into one. An instant has its value at its
+// time; averages ignore instants.
 class OverTime {
  public:
   OverTime(const Intervals &intervals, const Aggregator &function, Budget &budget)
       : intervals_(intervals), function_(function.function), budget_(budget) {}
 
-  // avg, min, max, first and last. The others are of samples: their number, their sum, their order by size.
-  static bool knows(const Aggregator &function);
+  // Returns true for avg, min, max, first and last. Other functions need samples: their number, their sum, their order by size.
+  static bool supports(const Aggregator &function);
 
-  // Windows and instants come in any order.
+  // Windows and instants may be added in any order.
   void add(int64_t time_ns, int64_t duration_ns, double value);
-  // A summary of whole windows in one interval. False: it is not known to be one.
+  // Adds a summary of complete windows in one interval. False if that is not certain.
   bool add(const store::Summary &summary);
-  // Rolled windows, in the interval in which their step ends; `plain` is the point in their place.
+  // Adds rolled windows to the interval in which their step ends. `plain` is the point in their place.
   void add_rolled(const store::Summary &summary, const store::Points &plain);
-  // The points are no longer in the budget.
+  // Returns the points and releases them from the budget.
   std::vector<Point> take();
 
  private:
   struct Part {
-    int64_t begin_ns = 0;  // of its interval
+    int64_t begin_ns = 0;  // start of its interval
     double value = 0;
-    int64_t ns = 0;  // of an average the time that has values, of first and last the begin and the end of the value
+    int64_t ns = 0;  // for an average: length of the time with values; for first and last: start or end of the value
   };
   void add_instant(int64_t time_ns, double value);
   int64_t time_of(int64_t begin_ns, int64_t end_ns) const;

@@ -8,8 +8,8 @@
 
 namespace atalaya::store {
 
-// The ends of blocks of points, whose ascending times lie in one stretch each: the shortest one that has enough points on average.
-// None where they would be one block.
+// Returns the ends of blocks of points with ascending times. The times of a block are in one interval of fixed length: the
+// shortest length with enough points on average. Empty if there is only one block.
 std::vector<size_t> block_ends(std::span<const int64_t> times_ns);
 
 }  // namespace atalaya::store

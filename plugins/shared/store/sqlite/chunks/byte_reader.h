@@ -13,9 +13,9 @@ namespace atalaya::store {
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : bytes_(bytes) {}
-  bool good() const { return good_; }
+  bool is_ok() const { return is_ok_; }
   bool at_end() const { return bytes_.empty(); }
-  size_t left() const { return bytes_.size(); }
+  size_t remaining() const { return bytes_.size(); }
   std::string_view rest() const { return bytes_; }
 
   uint8_t byte() { return raw<uint8_t>(); }
@@ -26,15 +26,15 @@ class ByteReader {
       value |= static_cast<uint64_t>(part & 0x7f) << shift;
       if (part < 0x80) return value;
     }
-    good_ = false;
+    is_ok_ = false;
     return 0;
   }
   int64_t signed_varint() { return unzigzag(varint()); }
-  // A size or count of at most `most`.
-  size_t size(uint64_t most) {
+  // Reads a size or count. A number above `maximum` is an error.
+  size_t size(uint64_t maximum) {
     const uint64_t value = varint();
-    if (value > most) good_ = false;
-    return good_ ? static_cast<size_t>(value) : 0;
+    if (value > maximum) is_ok_ = false;
+    return is_ok_ ? static_cast<size_t>(value) : 0;
   }
   template <class T>
   T raw() {
@@ -43,10 +43,10 @@ class ByteReader {
     if (!bytes.empty()) std::memcpy(&value, bytes.data(), sizeof(T));
     return value;
   }
-  // "" if there are fewer.
+  // Returns the next bytes; "" if there are fewer.
   std::string_view take(size_t size) {
     if (bytes_.size() < size) {
-      good_ = false;
+      is_ok_ = false;
       bytes_ = {};
       return {};
     }
@@ -57,7 +57,7 @@ class ByteReader {
 
  private:
   std::string_view bytes_;
-  bool good_ = true;
+  bool is_ok_ = true;
 };
 
 }  // namespace atalaya::store

@@ -29,7 +29,7 @@ void Column::add(int64_t time_ns, int64_t duration_ns, const Number &value) {
   values.push_back(value);
 }
 
-void Stretch::add(const Column &column) {
+void TimeInterval::add(const Column &column) {
   if (column.size() == 0) return;
   first_ns = std::min(first_ns, column.times_ns.front());
   last_ns = std::max(last_ns, column.times_ns.back());

@@ -24,19 +24,19 @@ struct Column {
 };
 
 // The times from the first to the last point of columns; without points, the first one is after the last one.
-struct Stretch {
+struct TimeInterval {
   int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
 
   void add(const Column &column);
 };
 
-// The points of both; where they share a time, the new ones win.
+// Merges the points of both. At equal times the new ones are used.
 Column merged(const Column &old, const Column &fresh);
-// The points from one index to before another.
+// The points with the indices `begin` to `end` - 1.
 Column part_of(const Column &column, size_t begin, size_t end);
 
 struct Chunk {
-  std::string head;  // its contents and sums: enough for long queries
+  std::string head;  // its contents and sums, which are enough for long queries
   std::string data;
   int64_t first_ns = 0, last_ns = 0;
 };

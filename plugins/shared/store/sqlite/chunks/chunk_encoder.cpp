@@ -197,14 +197,15 @@ bool ChunkEncoder::to_integers(const Column &column) {
   }
   for (size_t i = 0; i < with_fewer; ++i)
     if (!shifted(column.values[i].real, decimals_, integers_[i])) return false;
-  const auto [least, most] = std::minmax_element(integers_.begin(), integers_.end());
-  return *least >= *most || static_cast<uint64_t>(*most) - static_cast<uint64_t>(*least) < static_cast<uint64_t>(kMaxDistance);
+  const auto [minimum, maximum] = std::minmax_element(integers_.begin(), integers_.end());
+  return *minimum >= *maximum ||
+         static_cast<uint64_t>(*maximum) - static_cast<uint64_t>(*minimum) < static_cast<uint64_t>(kMaxDistance);
 }
 
 void ChunkEncoder::put_integers(bool is_count, const Timeline &timeline) {
-  const auto [least, most] = std::minmax_element(integers_.begin(), integers_.end());
-  const int64_t base = *least;
-  const auto distance = static_cast<uint64_t>(minus(*most, base));
+  const auto [minimum, maximum] = std::minmax_element(integers_.begin(), integers_.end());
+  const int64_t base = *minimum;
+  const auto distance = static_cast<uint64_t>(minus(*maximum, base));
   for (int64_t &integer : integers_) integer = minus(integer, base);
   Codec codec = Codec::plain;
   size_t width = 0;
@@ -303,12 +304,12 @@ void ChunkEncoder::put_integer_summaries(uint64_t distance, const Timeline &time
 }
 
 void ChunkEncoder::put_integer_block(std::span<const int64_t> integers) {
-  const auto [least, most] = std::minmax_element(integers.begin(), integers.end());
-  const int64_t base = *least;
+  const auto [minimum, maximum] = std::minmax_element(integers.begin(), integers.end());
+  const int64_t base = *minimum;
   const auto put_above = [&](int64_t value) { put_varint(head_, static_cast<uint64_t>(value - base)); };
   put_varint(head_, static_cast<uint64_t>(base));
-  put_above(*most);
-  if (base == *most) return;
+  put_above(*maximum);
+  if (base == *maximum) return;
   put_above(integers.front());
   put_above(integers.back());
   int64_t sum = 0;
@@ -334,14 +335,14 @@ void ChunkEncoder::put_bits(const Column &column, bool is_count, const Timeline 
   const size_t width = width_of(greatest);
   put_layout(Codec::bits, is_count, width, 0);
   const auto put_summary = [&](size_t begin, size_t end) {
-    double sum = 0, least = INFINITY, most = -INFINITY;
+    double sum = 0, minimum = INFINITY, maximum = -INFINITY;
     for (size_t i = begin; i < end; ++i) {
       const double value = column.values[i].as_real();
       sum += value;
-      least = std::min(least, value);
-      most = std::max(most, value);
+      minimum = std::min(minimum, value);
+      maximum = std::max(maximum, value);
     }
-    for (const double value : {column.values[begin].as_real(), column.values[end - 1].as_real(), least, most, sum})
+    for (const double value : {column.values[begin].as_real(), column.values[end - 1].as_real(), minimum, maximum, sum})
       put_raw(head_, value);
   };
   size_t begin = 0;

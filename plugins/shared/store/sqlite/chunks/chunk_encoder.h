@@ -16,27 +16,27 @@ struct ZSTD_CCtx_s;
 
 namespace atalaya::store {
 
-// quick: for chunks that are joined later, which are a little larger until then. plain: nothing is packed, because all of it will
-// be, with others.
+// How much chunks are compressed. quick: for chunks that are joined later, which are a little larger until then. plain: not at
+// all, because the chunks are compressed later, together with others.
 enum class Effort { full, quick, plain };
 
 class ChunkEncoder {
  public:
   ChunkEncoder();
-  // Columns in ascending order of their metric, each with 1 to kMaxChunkPoints points.
+  // Encodes columns in ascending order of their metric, each with 1 to kMaxChunkPoints points.
   void encode(std::span<const Column> columns, Chunk &chunk, Effort effort = Effort::full);
 
  private:
   struct Free {
     void operator()(ZSTD_CCtx_s *context) const;
   };
-  // Columns with the same times, and the ends of the blocks of their points: none where they are one.
+  // Columns with the same times, and the ends of the blocks of their points; none if there is one block.
   struct Timeline {
     const Column *column = nullptr;
     std::vector<size_t> block_ends;
   };
   struct Segment {
-    std::string raw, packed;  // packed: "" where that is no smaller
+    std::string raw, packed;  // packed: "" if it is not smaller
     std::string_view stored() const { return packed.empty() ? raw : packed; }
   };
 
@@ -44,11 +44,11 @@ class ChunkEncoder {
   void put_timeline(const Timeline &timeline);
   void put_blocks(const Timeline &timeline, int64_t unit_ns);
   void put_column(const Column &column, const Timeline &timeline);
-  // Integers that the values are when they are shifted by some decimals; false if they are none.
+  // Converts the values to integers by shifting decimals; false if that is impossible.
   bool to_integers(const Column &column);
   void put_layout(Codec codec, bool is_count, size_t width, uint8_t decimals);
   void put_integers(bool is_count, const Timeline &timeline);
-  // Fills the segment with the smallest form of the integers above the least.
+  // Sets the smallest form of the integers, relative to the minimum.
   void choose_form(uint64_t distance, Codec &codec, size_t &width);
   bool choose_runs(Codec &codec);
   bool are_runs_best();

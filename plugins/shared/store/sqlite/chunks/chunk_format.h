@@ -47,24 +47,24 @@
 namespace atalaya::store {
 
 enum class Codec : uint8_t {
-  plain,  // integers, as distance to the least
-  delta,  // integers, as distance to the one before
-  bits,   // whatever 64 bits, as exclusive or with those before
-  mixed,  // bits, and before them whether each is a count
+  plain,  // integers, as difference to the minimum
+  delta,  // integers, as difference to the previous one
+  bits,   // any 64 bits, as exclusive or with the previous ones
+  mixed,  // any 64 bits, after one byte per value that marks counts
 };
 
-constexpr size_t kMaxChunkPoints = 65'536;  // of one series
+constexpr size_t kMaxChunkPoints = 65'536;  // maximum points of one series
 
-constexpr uint8_t kFormat = 2;        // that is written
-constexpr uint8_t kOldestFormat = 1;  // that is read: without blocks and runs
-constexpr size_t kRuns = 15;          // instead of a width in bytes: integers as runs (integer_runs.h)
+constexpr uint8_t kFormat = 2;        // format of written chunks
+constexpr uint8_t kOldestFormat = 1;  // oldest format that can be read: without blocks and runs
+constexpr size_t kRuns = 15;          // marker in place of a width in bytes: integers as runs (integer_runs.h)
 constexpr size_t kMaxBlocks = kMaxChunkPoints / 256;
 constexpr uint8_t kMaxDecimals = 9;
-constexpr size_t kFew = 4;  // points that need no summary
-// Integers further apart are kept as bits: so that no distance and no sum of kMaxChunkPoints of them overflows.
+constexpr size_t kFew = 4;  // maximum points without a summary
+// Integers with a larger difference are stored as bits, so that no difference and no sum of kMaxChunkPoints of them overflows.
 constexpr int64_t kMaxDistance = int64_t{1} << 46;
-constexpr size_t kMagic = 4;   // the first bytes of every zstd frame, which say nothing
-constexpr size_t kSmall = 64;  // bytes of a segment; smaller ones have a checksum together
+constexpr size_t kMagic = 4;   // the constant first bytes of every zstd frame, which are not stored
+constexpr size_t kSmall = 64;  // bytes of a segment; smaller ones share a checksum
 constexpr std::array<double, kMaxDecimals + 1> kTens = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9};
 
 inline uint64_t zigzag(int64_t value) {

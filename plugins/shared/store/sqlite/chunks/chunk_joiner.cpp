@@ -49,7 +49,7 @@ ChunkJoiner::ChunkJoiner(Database &database, Packer &packer, int64_t max_span_ns
 bool ChunkJoiner::step(int64_t now_ns, int64_t work) {
   if (max_span_ns_ == 0) return false;
   std::optional<Transaction> transaction;
-  const bool has_more = look(fresh_, false, INT64_MAX, work, transaction) ||
+  const bool has_more = look(checked_new_id_, false, INT64_MAX, work, transaction) ||
                         (now_ns >= next_old_ns_ && look(old_, true, minus(now_ns, kOldNs), work, transaction));
   if (transaction) transaction->commit();
   return has_more;
@@ -88,7 +88,7 @@ bool ChunkJoiner::is_enough(const Candidate &chunk) {
   Waiting &waiting = waiting_[chunk.entity];
   waiting.bytes += chunk.joined_bytes();
   ++waiting.chunks;
-  if (static_cast<double>(waiting.bytes) * shrink_ < kEnoughBytes && waiting.chunks < kMaxJoined) return false;
+  if (static_cast<double>(waiting.bytes) * shrink_ratio_ < kEnoughBytes && waiting.chunks < kMaxJoined) return false;
   waiting_.erase(chunk.entity);
   return true;
 }
@@ -111,7 +111,7 @@ std::vector<ChunkJoiner::Candidate> ChunkJoiner::group_of(const Candidate &one, 
     const int64_t last_ns = group.empty() ? next.last_ns : std::max(next.last_ns, group.back().last_ns);
     const int64_t span_ns = minus(last_ns, first_ns);
     // Rows next to a chunk become one with it first, or keep it from being rolled up.
-    is_over = static_cast<double>(bytes) * shrink_ >= kEnoughBytes || group.size() >= kMaxJoined || !is_small(next) ||
+    is_over = static_cast<double>(bytes) * shrink_ratio_ >= kEnoughBytes || group.size() >= kMaxJoined || !is_small(next) ||
               span_ns > max_span_ns_ || span_ns < 0 ||
               packer_.rows_of(next.entity, next.first_ns, next.last_ns) != Packer::Rows::none;
     if (!is_over) bytes += next.joined_bytes();
@@ -154,7 +154,7 @@ void ChunkJoiner::join(std::span<const Candidate> group, bool is_final, int64_t 
   if (is_final) {
     waiting_.erase(group.front().entity);
   } else {
-    shrink_ = std::clamp(0.9 * shrink_ + 0.1 * bytes / static_cast<double>(expected), 0.3, 1.0);
+    shrink_ratio_ = std::clamp(0.9 * shrink_ratio_ + 0.1 * bytes / static_cast<double>(expected), 0.3, 1.0);
   }
   for (const int64_t part : joined) remove_.run(part);
   add_.run(group.front().entity, chunk_.first_ns, chunk_.last_ns, arrived_ns, Blob{chunk_.head}, Blob{chunk_.data});

@@ -17,23 +17,24 @@
 namespace atalaya::store {
 
 // Joins small chunks of an entity that follow each other, in bounded steps on the thread of the writer: a chunk costs about 100
-// bytes of tables and indexes, whatever is in it.
+// bytes of tables and indexes, whatever its content.
 //
-// It looks at each new chunk, with those before it, and once more when it is old, with those before and after it: so that a chunk
+// It checks each new chunk, with those before it, and once more when it is old, with those before and after it: so that a chunk
 // is not joined again with each of the next ones. A transaction adds a joined chunk and deletes the others.
 class ChunkJoiner {
  public:
-  // Points further apart than `max_span_ns` do not share a chunk: retention and roll-ups delete whole ones.
+  // Points with a larger distance than `max_span_ns` do not share a chunk, because retention and roll-ups delete complete
+  // chunks.
   ChunkJoiner(Database &database, Packer &packer, int64_t max_span_ns);
 
-  // To be called while no chunks are being packed. `work` is the packer's measure. True: there is more to do at once.
+  // Call it while no chunks are being packed. `work`: maximum work, in the units of the packer. True: there is more work.
   bool step(int64_t now_ns, int64_t work);
 
  private:
   struct Candidate {
     int64_t id = 0, entity = 0, first_ns = 0, last_ns = 0, arrived_ns = 0;
-    int64_t head = 0, data = 0;                               // bytes
-    int64_t joined_bytes() const { return data + head / 4; }  // about: heads have less in them
+    int64_t head = 0, data = 0;                               // sizes in bytes
+    int64_t joined_bytes() const { return data + head / 4; }  // an estimate, because the head of a joined chunk is smaller
   };
 
   // Small chunks of an entity since its last join.
@@ -46,7 +47,7 @@ class ChunkJoiner {
   bool is_enough(const Candidate &chunk);
   bool is_small(const Candidate &chunk) const;
   static Candidate candidate_of(const Row &row);
-  // The candidate and small ones directly before it, in order of time; `with_next`: also those directly after it.
+  // The candidate and the small chunks directly before it, in order of time; `with_next`: also those directly after it.
   std::vector<Candidate> group_of(const Candidate &one, bool with_next);
   void join(std::span<const Candidate> group, bool is_final, int64_t &work);
   bool append(const Candidate &chunk, int64_t &work);
@@ -55,11 +56,11 @@ class ChunkJoiner {
   Packer &packer_;
   int64_t max_span_ns_;
   Statement next_, before_, after_, read_, add_, remove_;
-  int64_t fresh_ = 0, old_ = 0;                   // ids up to which the chunks were looked at
-  int64_t next_old_ns_ = INT64_MIN;               // when the next one is old
-  std::unordered_map<int64_t, Waiting> waiting_;  // by entity
-  double shrink_ = 1;                             // size of the last joined chunks, of what was expected
-  std::set<int64_t> damaged_;                     // ids
+  int64_t checked_new_id_ = 0, old_ = 0;          // ids up to which chunks were checked
+  int64_t next_old_ns_ = INT64_MIN;               // time at which the next chunk is old
+  std::unordered_map<int64_t, Waiting> waiting_;  // small chunks by entity
+  double shrink_ratio_ = 1;                       // ratio of the size of the last joined chunks to the expected size
+  std::set<int64_t> damaged_;                     // ids of damaged chunks
   std::vector<Column> columns_;
   ChunkReader reader_;
   ChunkEncoder encoder_;

@@ -41,16 +41,16 @@ bool ChunkReader::open(std::string_view head) {
   begin();
   ByteReader cursor(head);
   const auto crc = cursor.raw<uint32_t>();
-  if (!cursor.good() || crc != core::crc32c(cursor.rest()) || !read_head(cursor)) return false;
+  if (!cursor.is_ok() || crc != core::crc32c(cursor.rest()) || !read_head(cursor)) return false;
   small_crc_ = cursor.raw<uint32_t>();
-  return cursor.good() && cursor.at_end();
+  return cursor.is_ok() && cursor.at_end();
 }
 
 bool ChunkReader::open_member(std::string_view head) {
   begin();
   small_checked_ = true;
   ByteReader cursor(head);
-  return read_head(cursor) && cursor.good() && cursor.at_end();
+  return read_head(cursor) && cursor.is_ok() && cursor.at_end();
 }
 
 void ChunkReader::begin() {
@@ -63,10 +63,10 @@ bool ChunkReader::read_head(ByteReader &cursor) {
   format_ = cursor.byte();
   if (format_ < kOldestFormat || format_ > kFormat) return false;
   blocks_.clear();
-  timelines_.resize(cursor.size(cursor.left()));
+  timelines_.resize(cursor.size(cursor.remaining()));
   for (Timeline &timeline : timelines_)
     if (!read_timeline(cursor, timeline)) return false;
-  parts_.resize(cursor.size(cursor.left()));
+  parts_.resize(cursor.size(cursor.remaining()));
   int64_t metric = 0;
   for (Part &part : parts_) {
     const size_t step = cursor.size(UINT32_MAX);
@@ -89,7 +89,7 @@ bool ChunkReader::read_timeline(ByteReader &head, Timeline &timeline) {
   timeline.segment.raw = head.size(kMaxChunkPoints * 40);
   read_segment(head, timeline.segment);
   timeline.blocks.clear();
-  if (!head.good() || timeline.count == 0 || timeline.last_ns < timeline.first_ns) return false;
+  if (!head.is_ok() || timeline.count == 0 || timeline.last_ns < timeline.first_ns) return false;
   return format_ == kOldestFormat || read_blocks(head, timeline);
 }
 
@@ -118,7 +118,7 @@ bool ChunkReader::read_blocks(ByteReader &head, Timeline &timeline) {
     block.summary.last_ns = time_ns;
     begin += count;
   }
-  return timeline.blocks.empty() || (begin == timeline.count && time_ns == timeline.last_ns && head.good());
+  return timeline.blocks.empty() || (begin == timeline.count && time_ns == timeline.last_ns && head.is_ok());
 }
 
 void ChunkReader::read_segment(ByteReader &head, Segment &segment) {
@@ -133,7 +133,7 @@ void ChunkReader::read_segment(ByteReader &head, Segment &segment) {
 }
 
 bool ChunkReader::read_part(ByteReader &head, Part &part) {
-  if (!head.good() || part.timeline >= timelines_.size()) return false;
+  if (!head.is_ok() || part.timeline >= timelines_.size()) return false;
   const Timeline &timeline = timelines_[part.timeline];
   part.has_summary = false;
   part.summary = {};
@@ -153,7 +153,7 @@ bool ChunkReader::read_part(ByteReader &head, Part &part) {
   if (!read_summary(head, part)) return false;
   part.segment.raw = has_runs ? head.size(kMaxChunkPoints * 16) : timeline.count * (part.codec == Codec::mixed ? 9 : part.width);
   if (part.width > 0) read_segment(head, part.segment);
-  return head.good();
+  return head.is_ok();
 }
 
 bool ChunkReader::read_summary(ByteReader &head, Part &part) {
@@ -166,7 +166,7 @@ bool ChunkReader::read_summary(ByteReader &head, Part &part) {
     summary.first = summary.last = summary.min = summary.max = value;
     summary.sum = is_integer ? static_cast<double>(part.base) * static_cast<double>(summary.count) / shift : 0;
     part.has_summary = true;
-    return head.good();
+    return head.is_ok();
   }
   if (part.codec == Codec::mixed) return true;
   if (const Timeline &timeline = timelines_[part.timeline]; !timeline.blocks.empty())
@@ -186,7 +186,7 @@ bool ChunkReader::read_summary(ByteReader &head, Part &part) {
   } else {
     for (double *value : {&summary.first, &summary.last, &summary.min, &summary.max, &summary.sum}) *value = head.raw<double>();
   }
-  return head.good();
+  return head.is_ok();
 }
 
 bool ChunkReader::read_block_summaries(ByteReader &head, Part &part, const Timeline &timeline) {
@@ -205,14 +205,14 @@ bool ChunkReader::read_block_summaries(ByteReader &head, Part &part, const Timel
     const uint64_t first = distance == 0 ? 0 : head.varint(), last = distance == 0 ? 0 : head.varint();
     const uint64_t sum = distance == 0 ? 0 : head.varint();
     if (std::max({above, first, last, distance}) >= static_cast<uint64_t>(kMaxDistance) || sum > INT64_MAX) return false;
-    const int64_t least = plus(base, static_cast<int64_t>(above));
-    const auto real = [&](uint64_t more) { return static_cast<double>(plus(least, static_cast<int64_t>(more))) / shift; };
+    const int64_t minimum = plus(base, static_cast<int64_t>(above));
+    const auto real = [&](uint64_t more) { return static_cast<double>(plus(minimum, static_cast<int64_t>(more))) / shift; };
     summary.first = real(first);
     summary.last = real(last);
     summary.min = real(0);
     summary.max = real(distance);
-    summary.sum = (static_cast<double>(least) * static_cast<double>(summary.count) + static_cast<double>(sum)) / shift;
-    if (part.codec == Codec::delta && times.begin == 0) part.base = plus(least, static_cast<int64_t>(first));
+    summary.sum = (static_cast<double>(minimum) * static_cast<double>(summary.count) + static_cast<double>(sum)) / shift;
+    if (part.codec == Codec::delta && times.begin == 0) part.base = plus(minimum, static_cast<int64_t>(first));
   }
   const auto all = std::span<const Block>(blocks_).subspan(part.first_block);
   Summary &summary = part.summary;
@@ -226,7 +226,7 @@ bool ChunkReader::read_block_summaries(ByteReader &head, Part &part, const Timel
     summary.sum += block.summary.sum;
   }
   part.has_summary = true;
-  return head.good();
+  return head.is_ok();
 }
 
 const Part *ChunkReader::find(int64_t metric) const {
@@ -274,7 +274,7 @@ int64_t ChunkReader::read_window(const Timeline &timeline) {
   }
   const size_t run = cursor.size(timeline.count);
   const int64_t length = cursor.signed_varint();
-  const bool are_equal = cursor.good() && cursor.at_end() && run == timeline.count;
+  const bool are_equal = cursor.is_ok() && cursor.at_end() && run == timeline.count;
   return are_equal && length > 0 && length <= shortest ? length : 0;
 }
 
@@ -305,7 +305,7 @@ bool ChunkReader::read_times(Timeline &timeline) {
   const auto is_block = [&](const Block &block) {
     return times[block.begin] == block.summary.first_ns && times[block.end - 1] == block.summary.last_ns;
   };
-  return cursor.good() && cursor.at_end() && time_ns == timeline.last_ns &&
+  return cursor.is_ok() && cursor.at_end() && time_ns == timeline.last_ns &&
          std::all_of(timeline.blocks.begin(), timeline.blocks.end(), is_block);
 }
 

@@ -36,7 +36,7 @@ ChunkWriter::ChunkWriter(Database &database)
       add_chunk_(database, "INSERT INTO chunks(entity, first_ns, last_ns, arrived_ns, head, data) VALUES(?1, ?2, ?3, ?4, ?5, ?6)"),
       delete_chunk_(database, "DELETE FROM chunks WHERE id = ?1"),
       // An entity is deleted when all that arrived until then is.
-      see_(database, "UPDATE entity_rows SET seen_s = ?2 WHERE id = ?1 AND seen_s < ?2") {}
+      mark_seen_(database, "UPDATE entity_rows SET seen_s = ?2 WHERE id = ?1 AND seen_s < ?2") {}
 
 // Late points for the time of an existing chunk: a new chunk replaces that one. Chunks in between, and their
 // points, are left alone.
@@ -65,15 +65,15 @@ void ChunkWriter::put(EntityPoints &entity, Effort effort) {
 
 // The first one that may hold times of the entity's points.
 std::optional<ChunkWriter::OldChunk> ChunkWriter::first_old_chunk(const EntityPoints &entity) {
-  Stretch stretch;
-  for (const Column &column : entity.columns) stretch.add(column);
+  TimeInterval time_interval;
+  for (const Column &column : entity.columns) time_interval.add(column);
   std::optional<OldChunk> found;
   old_chunk_.each(
       [&](const Row &row) {
         found = OldChunk{row.integer(0), row.integer(1),           row.integer(2),
                          row.integer(3), std::string(row.blob(4)), std::string(row.blob(5))};
       },
-      entity.id, stretch.first_ns, stretch.last_ns);
+      entity.id, time_interval.first_ns, time_interval.last_ns);
   return found;
 }
 
@@ -123,7 +123,7 @@ void ChunkWriter::add_chunks(int64_t entity, std::span<Column> columns, int64_t 
 void ChunkWriter::add_chunk(int64_t entity, std::span<const Column> columns, int64_t arrived_ns, Effort effort) {
   encoder_.encode(columns, chunk_, effort);
   add_chunk_.run(entity, chunk_.first_ns, chunk_.last_ns, arrived_ns, Blob{chunk_.head}, Blob{chunk_.data});
-  see_.run(entity, ceil_s(arrived_ns));
+  mark_seen_.run(entity, ceil_s(arrived_ns));
 }
 
 void ChunkWriter::delete_replaced() {

@@ -18,23 +18,23 @@ namespace atalaya::store {
 struct EntityPoints {
   int64_t id = 0;
   std::vector<Column> columns;
-  int64_t arrived_ns = INT64_MIN;  // the last of them
+  int64_t arrived_ns = INT64_MIN;  // arrival time of the last point
 };
 
-// Adds points to the table `chunks`, so that those of an entity do not overlap: if one overlaps, a new one that holds
-// both takes its place.
+// Adds points to the table `chunks`. Chunks of an entity do not overlap: if a chunk overlaps the points, a new chunk with both
+// replaces it.
 class ChunkWriter {
  public:
   explicit ChunkWriter(Database &database);
 
-  // Adds the first of the points, up to some time, and removes them; `work` decreases by the extra cost.
+  // Adds the first points, up to some time, and removes them from `entity`. Subtracts the extra cost from `work`.
   void put_next(EntityPoints &entity, int64_t &work, Effort effort);
   // Adds all points.
   void put(EntityPoints &entity, Effort effort);
   int64_t replaced() const { return static_cast<int64_t>(replaced_.size()); }
   // Deletes chunks whose points are in new chunks. Until then the store contains both.
   void delete_replaced();
-  // After a rollback.
+  // Call it after a rollback.
   void forget() { replaced_.clear(); }
 
  private:
@@ -48,7 +48,7 @@ class ChunkWriter {
   void add_chunks(int64_t entity, std::span<Column> columns, int64_t arrived_ns, Effort effort);
   void add_chunk(int64_t entity, std::span<const Column> columns, int64_t arrived_ns, Effort effort);
 
-  Statement old_chunk_, add_chunk_, delete_chunk_, see_;
+  Statement old_chunk_, add_chunk_, delete_chunk_, mark_seen_;
   std::vector<int64_t> replaced_;
   ChunkEncoder encoder_;
   ChunkReader reader_;

@@ -15,8 +15,8 @@ constexpr size_t kPiece = 8;           // integers that are looked at together b
 constexpr int64_t kJump = 255;         // a larger step ends a piece
 constexpr uint64_t kHeadBits = 4 * 8;  // of a run: about
 
-uint64_t cost_of(size_t count, int64_t least, int64_t most) {
-  const auto bits = static_cast<uint64_t>(std::bit_width(static_cast<uint64_t>(minus(most, least))));
+uint64_t cost_of(size_t count, int64_t minimum, int64_t maximum) {
+  const auto bits = static_cast<uint64_t>(std::bit_width(static_cast<uint64_t>(minus(maximum, minimum))));
   return kHeadBits + bits * count;
 }
 
@@ -68,12 +68,12 @@ void unpack(std::string_view bytes, int bits, uint64_t base, std::span<uint64_t>
 
 // A run is joined with the one before while both together cost less.
 void IntegerRuns::push(std::span<const int64_t> integers, size_t begin, size_t end) {
-  const auto [least, most] =
+  const auto [minimum, maximum] =
       std::minmax_element(integers.begin() + static_cast<ptrdiff_t>(begin), integers.begin() + static_cast<ptrdiff_t>(end));
-  Run run{begin, end, *least, *most, cost_of(end - begin, *least, *most)};
+  Run run{begin, end, *minimum, *maximum, cost_of(end - begin, *minimum, *maximum)};
   while (!runs_.empty()) {
     const Run &last = runs_.back();
-    const int64_t lower = std::min(last.least, run.least), upper = std::max(last.most, run.most);
+    const int64_t lower = std::min(last.minimum, run.minimum), upper = std::max(last.maximum, run.maximum);
     const uint64_t cost = cost_of(run.end - last.begin, lower, upper);
     if (cost > last.cost + run.cost) break;
     run = {last.begin, run.end, lower, upper, cost};
@@ -88,12 +88,12 @@ void IntegerRuns::find_runs(std::span<const int64_t> integers) {
     size_t end = begin + 1;
     while (end < integers.size() && integers[end] == integers[begin]) ++end;
     // Few equal ones go with their neighbours, up to the next jump.
-    int64_t least = integers[begin], most = least;
+    int64_t minimum = integers[begin], maximum = minimum;
     for (; end < integers.size() && end - begin < kPiece; ++end) {
-      const int64_t lower = std::min(least, integers[end]), upper = std::max(most, integers[end]);
-      if (minus(upper, lower) > 3 * minus(most, least) + kJump) break;
-      least = lower;
-      most = upper;
+      const int64_t lower = std::min(minimum, integers[end]), upper = std::max(maximum, integers[end]);
+      if (minus(upper, lower) > 3 * minus(maximum, minimum) + kJump) break;
+      minimum = lower;
+      maximum = upper;
     }
     push(integers, begin, end);
     begin = end;
@@ -104,14 +104,14 @@ void IntegerRuns::append(std::span<const int64_t> integers, std::string &out) {
   find_runs(integers);
   int64_t before = 0;
   for (const Run &run : runs_) {
-    const auto bits = static_cast<int>(std::bit_width(static_cast<uint64_t>(minus(run.most, run.least))));
+    const auto bits = static_cast<int>(std::bit_width(static_cast<uint64_t>(minus(run.maximum, run.minimum))));
     put_varint(out, (run.end - run.begin) << 1 | (bits > 0 ? 1u : 0u));
-    put_varint(out, zigzag(minus(run.least, before)));
-    before = run.least;
+    put_varint(out, zigzag(minus(run.minimum, before)));
+    before = run.minimum;
     if (bits == 0) continue;
     out += static_cast<char>(bits);
     BitWriter writer(out);
-    for (size_t i = run.begin; i < run.end; ++i) writer.put(static_cast<uint64_t>(minus(integers[i], run.least)), bits);
+    for (size_t i = run.begin; i < run.end; ++i) writer.put(static_cast<uint64_t>(minus(integers[i], run.minimum)), bits);
     writer.flush();
   }
 }
@@ -122,7 +122,7 @@ bool read_integer_runs(std::string_view bytes, std::span<uint64_t> out) {
   while (!out.empty()) {
     const uint64_t head = reader.varint(), count = head >> 1;
     base += static_cast<uint64_t>(reader.signed_varint());
-    if (!reader.good() || count == 0 || count > out.size()) return false;
+    if (!reader.is_ok() || count == 0 || count > out.size()) return false;
     const auto run = out.first(static_cast<size_t>(count));
     out = out.subspan(run.size());
     if ((head & 1) == 0) {
@@ -132,7 +132,7 @@ bool read_integer_runs(std::string_view bytes, std::span<uint64_t> out) {
     const uint8_t bits = reader.byte();
     if (bits == 0 || bits > kMaxRunBits) return false;
     const std::string_view packed = reader.take((run.size() * bits + 7) / 8);
-    if (!reader.good()) return false;
+    if (!reader.is_ok()) return false;
     unpack(packed, bits, base, run);
   }
   return reader.at_end();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A list of integers as runs: equal ones, or neighbours in a narrow range, each of which takes only the bits of that range.
+// A list of integers as runs: equal integers, or integers in a narrow range, which are stored with the bits of that range.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace atalaya::store {
 
-constexpr int kMaxRunBits = 56;  // of an integer of a run: it is read with one load
+constexpr int kMaxRunBits = 56;  // maximum bits of an integer of a run, which is read with one load
 
 // Appends the integers of a list. The greatest is less than 2^kMaxRunBits above the least.
 class IntegerRuns {
@@ -21,8 +21,8 @@ class IntegerRuns {
  private:
   struct Run {
     size_t begin = 0, end = 0;
-    int64_t least = 0, most = 0;
-    uint64_t cost = 0;  // bits
+    int64_t minimum = 0, maximum = 0;
+    uint64_t cost = 0;  // size in bits
   };
 
   void find_runs(std::span<const int64_t> integers);
@@ -31,7 +31,7 @@ class IntegerRuns {
   std::vector<Run> runs_;
 };
 
-// Fills the whole list. False: the bytes are no such list.
+// Reads the complete list. False: the bytes are not such a list.
 bool read_integer_runs(std::string_view bytes, std::span<uint64_t> out);
 
 }  // namespace atalaya::store

@@ -84,7 +84,7 @@ bool PoolReader::open(std::string_view head) {
   members_.clear();
   ByteReader reader(head);
   const auto crc = reader.raw<uint32_t>();
-  if (!reader.good() || crc != core::crc32c(reader.rest())) return false;
+  if (!reader.is_ok() || crc != core::crc32c(reader.rest())) return false;
   format_ = reader.byte();
   if (format_ < kOldestPoolFormat || format_ > kPoolFormat) return false;
   const size_t count = reader.size(kMaxMembers);
@@ -95,11 +95,11 @@ bool PoolReader::open(std::string_view head) {
     Member member;
     member.entity = entity;
     if (format_ == kOldestPoolFormat) read_sizes(reader, member);
-    if (!reader.good()) return false;
+    if (!reader.is_ok()) return false;
     members_.push_back(member);
   }
   data_crc_ = reader.raw<uint32_t>();
-  return reader.good() && reader.at_end();
+  return reader.is_ok() && reader.at_end();
 }
 
 void PoolReader::read_sizes(ByteReader &reader, Member &member) {
@@ -122,7 +122,7 @@ bool PoolReader::read(std::string_view data) {
   for (Member &member : members_) member.data = rest.take(member.data_size);
   if (format_ == kOldestPoolFormat)
     for (Member &member : members_) member.head = without_checksums(member.head);
-  return rest.good() && rest.at_end();
+  return rest.is_ok() && rest.at_end();
 }
 
 bool PoolReader::unpack(std::string_view data) {

@@ -26,7 +26,7 @@ PoolWriter::PoolWriter(Database &database, ChunkWriter &chunks)
                   "AND id < coalesce((SELECT min(chunk) FROM unfinished), 9223372036854775807)"),
       add_(database, "INSERT INTO chunks(entity, first_ns, last_ns, arrived_ns, head, data) VALUES(?1, ?2, ?3, ?4, ?5, ?6)"),
       // An entity is deleted when all that arrived until then is: of a pool, that of its last member.
-      see_(database, "UPDATE entity_rows SET seen_s = ?2 WHERE id = ?1 AND seen_s < ?2"),
+      mark_seen_(database, "UPDATE entity_rows SET seen_s = ?2 WHERE id = ?1 AND seen_s < ?2"),
       read_(database, "SELECT head, data, arrived_ns FROM chunks WHERE id = ?1"),
       newer_(database, "SELECT head, data FROM chunks WHERE entity = ?1 AND last_ns >= ?2 AND first_ns <= ?3"),
       remove_(database, "DELETE FROM chunks WHERE id = ?1") {}
@@ -60,10 +60,10 @@ bool PoolWriter::is_member(int64_t entity) {
 void PoolWriter::add(EntityPoints &&entity) {
   if (pool_ != pool_of(entity.id) || encoder_.bytes() > kPoolBytes) flush();
   pool_ = pool_of(entity.id);
-  few_.push_back(std::move(entity));
-  if (encoder_.empty() && few_.size() < kFewest) return;
-  for (EntityPoints &one : few_) put_member(one);
-  few_.clear();
+  waiting_entities_.push_back(std::move(entity));
+  if (encoder_.empty() && waiting_entities_.size() < kFewest) return;
+  for (EntityPoints &one : waiting_entities_) put_member(one);
+  waiting_entities_.clear();
 }
 
 void PoolWriter::put_member(EntityPoints &entity) {
@@ -75,12 +75,12 @@ void PoolWriter::put_member(EntityPoints &entity) {
 }
 
 void PoolWriter::flush() {
-  for (EntityPoints &entity : few_) chunks_.put(entity, Effort::full);
-  few_.clear();
+  for (EntityPoints &entity : waiting_entities_) chunks_.put(entity, Effort::full);
+  waiting_entities_.clear();
   if (encoder_.empty()) return;
   encoder_.finish(chunk_);
   add_.run(pool_, chunk_.first_ns, chunk_.last_ns, arrived_ns_, Blob{chunk_.head}, Blob{chunk_.data});
-  for (const int64_t entity : pooled_) see_.run(entity, ceil_s(arrived_ns_));
+  for (const int64_t entity : pooled_) mark_seen_.run(entity, ceil_s(arrived_ns_));
   pooled_.clear();
   arrived_ns_ = INT64_MIN;
 }
@@ -112,20 +112,20 @@ bool PoolWriter::read_members(const Row &pool, std::vector<EntityPoints> &member
 }
 
 void PoolWriter::remove_replaced(EntityPoints &member) {
-  Stretch stretch;
-  for (const Column &column : member.columns) stretch.add(column);
+  TimeInterval time_interval;
+  for (const Column &column : member.columns) time_interval.add(column);
   newer_.each(
       [&](const Row &row) {
         if (!chunk_reader_.open(row.blob(0))) return;  // it is damaged, and replaces nothing
         chunk_reader_.set_data(row.blob(1));
         for (Column &column : member.columns) column = without(column, chunk_reader_);
       },
-      member.id, stretch.first_ns, stretch.last_ns);
+      member.id, time_interval.first_ns, time_interval.last_ns);
   std::erase_if(member.columns, [](const Column &column) { return column.size() == 0; });
 }
 
 void PoolWriter::forget() {
-  few_.clear();
+  waiting_entities_.clear();
   pooled_.clear();
   if (!encoder_.empty()) encoder_.finish(chunk_);
   arrived_ns_ = INT64_MIN;

@@ -13,40 +13,42 @@
 
 namespace atalaya::store {
 
-// Puts the points of entities that lived for a short time into pools, or into chunks where a pool would have too few. Makes chunks
-// of pools again.
+// Puts the points of short-lived entities into pools, or into chunks if a pool would have too few. Converts pools to chunks
+// again.
 class PoolWriter {
  public:
   PoolWriter(Database &database, ChunkWriter &chunks);
 
-  // Of a stretch whose windows have these times. `is_used`: false where chunks are rolled up, one by one.
+  // Starts an interval whose windows have these times. `is_used` is false if chunks are rolled up one by one: then there are no
+  // pools.
   void begin(int64_t first_ns, int64_t last_ns, bool is_used);
-  // Whether it has few points, and is so new that there are no others.
+  // Whether the entity has few points and is so new that it has no others.
   bool wants(const EntityPoints &entity, int64_t rows);
-  // In ascending order of the ids.
+  // Adds an entity. Call it in ascending order of the ids.
   void add(EntityPoints &&entity);
   void flush();
-  // Makes a chunk of each member, in the caller's transaction, while no pool is being filled. False: it is damaged, and stays.
+  // Makes a chunk of each member, in the caller's transaction, while no pool is being filled. False: the pool is damaged, and
+  // remains.
   bool dissolve(int64_t pool);
-  // After a rollback.
+  // Call it after a rollback.
   void forget();
 
  private:
   bool is_member(int64_t entity);
   void put_member(EntityPoints &entity);
   bool read_members(const Row &pool, std::vector<EntityPoints> &members);
-  // Of the same time a point in a chunk of the entity counts: it is newer.
+  // Removes points of a member at times at which a chunk of the entity has points, which are newer.
   void remove_replaced(EntityPoints &member);
 
   ChunkWriter &chunks_;
-  Statement find_new_, find_pools_, add_, see_, read_, newer_, remove_;
+  Statement find_new_, find_pools_, add_, mark_seen_, read_, newer_, remove_;
   int64_t first_ns_ = 0, last_ns_ = 0;
   bool is_used_ = false;
-  int64_t known_pool_ = 0;               // whose members are known
-  std::unordered_set<int64_t> members_;  // in the time of the stretch
-  int64_t pool_ = 0;                     // that is being filled
-  std::vector<EntityPoints> few_;        // until they are enough
-  std::vector<int64_t> pooled_;          // entities that are in it
+  int64_t known_pool_ = 0;                      // pool whose members are known
+  std::unordered_set<int64_t> members_;         // entities of the pools in the time of the interval
+  int64_t pool_ = 0;                            // the pool that is being filled
+  std::vector<EntityPoints> waiting_entities_;  // entities that wait until there are enough for a pool
+  std::vector<int64_t> pooled_;                 // entities in the pool
   int64_t arrived_ns_ = INT64_MIN;
   PoolEncoder encoder_;
   PoolReader reader_;

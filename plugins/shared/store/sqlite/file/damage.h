@@ -12,13 +12,13 @@ namespace atalaya::store {
 
 class Damage {
  public:
-  // The id of a chunk, a window (of samples and stacks) or the start of a span.
+  // Adds a damaged part by the id of a chunk or a window (of samples and stacks), or the start of a span.
   void add(std::string_view table, int64_t id);
-  // One sentence for the operator, then forgets all; "" if there is nothing.
+  // Returns one sentence for the operator and removes all parts; "" if there are none.
   std::string take(const std::string &path);
 
  private:
-  std::set<std::pair<std::string, int64_t>, std::less<>> parts_;  // each counts once, at most kMaximum of them
+  std::set<std::pair<std::string, int64_t>, std::less<>> parts_;  // each part counts once; maximum kMaximum parts
 };
 
 }  // namespace atalaya::store

@@ -18,16 +18,16 @@ enum class Access { read_only, read_write };
 
 class Database {
  public:
-  // A missing file is created when access is read_write.
+  // With Access::read_write a missing file is created.
   Database(const std::string &path, Access access);
 
   void execute(const char *sql);
-  // A transaction that takes the write lock at once, and its end: statements that are prepared once.
+  // Starts a transaction that takes the write lock at once, and ends it. The statements are prepared once.
   void start_writing() { run(begin_, "BEGIN IMMEDIATE"); }
   void commit() { run(commit_, "COMMIT"); }
-  // The first column of the first row, for `PRAGMA x` and the like.
+  // Returns the first column of the first row, for `PRAGMA x` and similar statements.
   int64_t number(const char *sql);
-  // For the SQL of this connection; it depends on its arguments only.
+  // A function for the SQL of this connection. Its result depends on its arguments only.
   using Function = void (*)(sqlite3_context *context, int count, sqlite3_value **arguments);
   void add_function(const char *name, int arguments, Function function);
   int64_t last_id() const { return sqlite3_last_insert_rowid(handle_.get()); }
@@ -82,7 +82,7 @@ struct Blob {
   std::string_view bytes;
 };
 
-// A prepared statement. Every call binds all parameters, and leaves the statement reset, so that no read stays open.
+// A prepared statement. Every call binds all parameters and resets the statement at its end, so that no read remains open.
 class Statement {
  public:
   Statement(Database &database, std::string_view sql);
@@ -97,20 +97,20 @@ class Statement {
       callback(row);
       return true;
     };
-    each_while(go_on, arguments...);
+    for_each_while(go_on, arguments...);
   }
   // Calls the callback for each row until it returns false.
   template <class Callback, class... Arguments>
-  void each_while(Callback &&callback, const Arguments &...arguments) {
+  void for_each_while(Callback &&callback, const Arguments &...arguments) {
     const Reset reset{handle_.get()};
     int index = 0;
     (bind(++index, arguments), ...);
     while (step())
       if (!callback(Row(handle_.get()))) return;
   }
-  // With the first values of a row of another statement as parameters.
+  // Binds the first `count` values of a row of another statement as parameters.
   void run_with(const Row &row, int count);
-  // The first column of the first row; nothing when there is no row or it is NULL.
+  // Returns the first column of the first row; nothing if there is no row or it is NULL.
   template <class... Arguments>
   std::optional<int64_t> number(const Arguments &...arguments) {
     const Reset reset{handle_.get()};
@@ -130,8 +130,8 @@ class Statement {
   };
 
   void bind(int index, int64_t value);
-  void bind(int index, std::string_view value);  // not copied: it outlives the call
-  void bind(int index, Blob value);              // the same
+  void bind(int index, std::string_view value);  // not copied: must outlive the call
+  void bind(int index, Blob value);              // not copied: must outlive the call
   template <class T>
   void bind(int index, const std::optional<T> &value) {
     if (value) return bind(index, *value);
@@ -146,7 +146,7 @@ class Statement {
   std::unique_ptr<sqlite3_stmt, Finalize> handle_;
 };
 
-// One state of the database for all statements in its scope.
+// In its scope all statements read one state of the database.
 class ReadTransaction {
  public:
   explicit ReadTransaction(Database &database) : database_(database) { database_.execute("BEGIN"); }
@@ -158,7 +158,7 @@ class ReadTransaction {
   Database &database_;
 };
 
-// Takes the write lock at once; rolls back unless it was committed.
+// Takes the write lock at once; rolls back unless commit was called.
 class Transaction {
  public:
   explicit Transaction(Database &database) : database_(database) { database_.start_writing(); }

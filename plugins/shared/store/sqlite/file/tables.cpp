@@ -119,8 +119,8 @@ std::span<const Table> tables() {
   return kAll;
 }
 
-void each_row(Database &database, const Table &table, const std::function<void(const Row &)> &row,
-              const std::function<void(int64_t after, const std::string &why)> &lost) {
+void for_each_row(Database &database, const Table &table, const std::function<void(const Row &)> &row,
+                  const std::function<void(int64_t after, const std::string &why)> &lost) {
   int64_t next = std::numeric_limits<int64_t>::min();
   while (true) {
     try {

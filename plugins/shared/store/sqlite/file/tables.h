@@ -12,17 +12,17 @@ namespace atalaya::store {
 
 struct Table {
   const char *name;
-  const char *key;  // the first column of its primary key, an integer
+  const char *key;  // the first column of its primary key, which is an integer
 };
-// All tables with content, those first that others refer to.
+// Returns all tables with content; tables to which others refer come first.
 std::span<const Table> tables();
 
-// Calls `row` with each row that SQLite can read, all its columns, in order of the key; `lost` with SQLite's message and the last
-// key before each stretch that it cannot. Throws on other errors.
-void each_row(Database &database, const Table &table, const std::function<void(const Row &)> &row,
-              const std::function<void(int64_t after, const std::string &why)> &lost);
+// Calls `row` with all columns of each row that SQLite can read, in order of the key. Calls `lost` with SQLite's message and
+// the last key before each range of rows that it cannot read. Throws on other errors.
+void for_each_row(Database &database, const Table &table, const std::function<void(const Row &)> &row,
+                  const std::function<void(int64_t after, const std::string &why)> &lost);
 
-// Why no reader can decode the content of a row, given all its columns; "" if one can.
+// Returns the reason why no reader can decode the content of a row, of which all columns are passed; "" if it can be decoded.
 std::string problem_of(const Table &table, const Row &row);
 
 }  // namespace atalaya::store

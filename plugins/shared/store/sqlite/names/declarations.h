@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table `metrics`: names and declarations.
+// The table `metrics`, which has names and declarations.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace atalaya::store {
 
-// The columns kind, unit, decimals and summary; `first` is the column kind.
+// Reads the columns kind, unit, decimals and summary; `first` is the column kind.
 MetricInfo info_of(const Row &row, int first);
 
 struct StoredMetric {
   std::string name;
   std::shared_ptr<const MetricInfo> info;
 };
-// By id.
+// Returns the stored metrics by id.
 std::map<int64_t, StoredMetric> stored_metrics(Database &database);
 
 }  // namespace atalaya::store

@@ -83,7 +83,7 @@ Dictionary::Dictionary(Database &database, core::NameOf name_of, MetricOf metric
       add_entity_(
           database,
           "INSERT INTO entity_rows(id, tag_set, pid, seen_s, first_s, last_s) VALUES(?1, ?2, coalesce(?3, ?4), ?5, ?6, ?7)"),
-      see_entity_(database, "UPDATE entity_rows SET seen_s = max(seen_s, ?2) WHERE id = ?1"),
+      mark_entity_seen_(database, "UPDATE entity_rows SET seen_s = max(seen_s, ?2) WHERE id = ?1"),
       widen_entity_(database, "UPDATE entity_rows SET first_s = ?2, last_s = ?3 WHERE id = ?1"),
       expire_entities_(database, "DELETE FROM entity_rows WHERE id IN " + std::string(kExpired) + " RETURNING tag_set"),
       find_shape_(database, "SELECT id FROM shapes WHERE metrics = ?1"),
@@ -177,7 +177,7 @@ Dictionary::Entity Dictionary::find_or_add(const atalaya_sample &sample, int64_t
     tags.insert_or_assign(std::string(valid_utf8(name_of_(sample.tags[i].key), key_scratch)),
                           std::string(valid_utf8(value, scratch_)));
   }
-  const Identity identity = Identity::of(tags);
+  const Identity identity = Identity::from_tags(tags);
   const int64_t set = tag_set(identity);
   const int64_t seen_ns = std::max(now_ns, expired_before_ns_) + kAhead;
   Entity entity;
@@ -199,7 +199,7 @@ Dictionary::Entity Dictionary::find_or_add(const atalaya_sample &sample, int64_t
                     ceil_s(entity.last_ns));
   } else if (entity.seen_ns < seen_ns - kAhead) {
     entity.seen_ns = seen_ns;
-    see_entity_.run(entity.id, ceil_s(seen_ns));
+    mark_entity_seen_.run(entity.id, ceil_s(seen_ns));
   }
   return entity;
 }

@@ -41,7 +41,7 @@ class Finder {
     const std::string columns = "SELECT id, host, pid, process, tags, coalesce(first_ns, ?1), coalesce(last_ns, ?2) FROM ";
     Statement statement(database_, columns + (processes_ ? "entities WHERE process IN (SELECT value FROM json_each(?3))"
                                                          : std::string(from_) + " WHERE ?3 IS NULL"));
-    statement.each_while([&](const Row &row) { return look_at(row); }, Range{}.from_ns, Range{}.to_ns, processes_);
+    statement.for_each_while([&](const Row &row) { return look_at(row); }, Range{}.from_ns, Range{}.to_ns, processes_);
   }
 
  private:
@@ -128,7 +128,7 @@ std::optional<std::string> exact_texts(const std::vector<std::string> &patterns)
 }
 
 // Of jobs there are millions of entities that have spans only.
-void each_with_metrics(Database &database, const Selection &selection, const Wanted &wanted, const EntityVisitor &visitor) {
+void for_each_with_metrics(Database &database, const Selection &selection, const Wanted &wanted, const EntityVisitor &visitor) {
   Finder(database, "(SELECT DISTINCT entity FROM entity_shapes) CROSS JOIN entities ON id = entity", selection, wanted, visitor)
       .find();
 }

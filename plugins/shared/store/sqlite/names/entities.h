@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entities that a selection matches.
+// Finds the entities that a selection matches.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,17 @@
 
 namespace atalaya::store {
 
-// The texts of a list of exact patterns as a JSON array: what an index can look up. Nothing where one is not exact, or there is
-// none.
+// Returns the texts of a list of exact patterns as a JSON array, for a search in an index. Nothing if one of them is not exact,
+// or if there is none.
 std::optional<std::string> exact_texts(const std::vector<std::string> &patterns);
 
 struct Entity {
   Tags tags;
-  Range active;  // contains all its samples
+  Range active;  // the range that contains all its samples
 };
 using Entities = std::map<int64_t, Entity>;
 
-// The tags of an entity from its columns host, pid, process and tags.
+// Reads the tags of an entity from its columns host, pid, process and tags.
 class EntityTags {
  public:
   explicit EntityTags(Database &database) : other_tags_(database, "SELECT key, value FROM json_each(?1)") {}
@@ -40,16 +40,16 @@ class EntityTags {
 
   Statement other_tags_;
   Tags tags_;
-  Tags::iterator next_ = tags_.end();  // where the next key was the last time
+  Tags::iterator next_ = tags_.end();  // position at which the next key was found in the last row
 };
 
-// `wanted` is asked first, before the tags are read. The visitor says whether it wants more.
+// `wanted` is called before the tags are read. The visitor returns false to stop.
 using Wanted = std::function<bool(int64_t entity)>;
 using EntityVisitor = std::function<bool(int64_t id, Entity &&entity)>;
-// Entities with at least one stored number.
-void each_with_metrics(Database &database, const Selection &selection, const Wanted &wanted, const EntityVisitor &visitor);
+// Visits entities with at least one stored number.
+void for_each_with_metrics(Database &database, const Selection &selection, const Wanted &wanted, const EntityVisitor &visitor);
 
-// Those that pass the filters and may have samples in the range.
+// Returns the entities that pass the filters and may have samples in the range.
 Entities find_entities(Database &database, const Selection &selection);
 
 }  // namespace atalaya::store

@@ -10,14 +10,14 @@
 
 namespace atalaya::store {
 
-// The ids of new entities. Those of a host lie in blocks of its own (block.h), whatever other hosts add between them: a batch of
-// one host changes no row of another one. An id is inserted, in the same transaction, before the next one is asked for.
+// Assigns the ids of new entities. Entities of a host have separate blocks of ids (block.h), so that a batch of one host
+// changes no row of another one. An id must be inserted, in the same transaction, before the next one is requested.
 class EntityIds {
  public:
   explicit EntityIds(Database &database);
 
-  int64_t next(std::string_view host);  // "": none
-  // After a rollback. The rest of each begun block stays unused.
+  int64_t next(std::string_view host);  // host "": the entity has no host
+  // Call it after a rollback. The remaining ids of each started block stay unused.
   void forget() { hosts_.clear(); }
 
  private:
@@ -27,7 +27,7 @@ class EntityIds {
   };
 
   Statement last_;
-  std::unordered_map<std::string, int64_t, Hash, std::equal_to<>> hosts_;  // the last id of each
+  std::unordered_map<std::string, int64_t, Hash, std::equal_to<>> hosts_;  // the last id of each host
 };
 
 }  // namespace atalaya::store

@@ -82,7 +82,7 @@ Packer::Packer(Database &database, bool has_pools, Warn warn)
                      "AND packed = 1"),
       delete_windows_(database, "DELETE FROM windows WHERE id BETWEEN ?1 AND ?2 AND packed = 1"),
       forget_late_(database, "DELETE FROM late_windows WHERE window BETWEEN ?1 AND ?2 AND window NOT IN (SELECT id FROM windows)"),
-      reader_(database, [this](OpenWindow &window) { leave(window); }),
+      reader_(database, [this](OpenWindow &window) { exclude(window); }),
       writer_(database),
       pools_(database, writer_) {}
 
@@ -115,14 +115,14 @@ bool Packer::step(int64_t now_ns, int64_t work) {
   return true;
 }
 
-void Packer::touch(int64_t window, int64_t time_ns) {
+void Packer::mark_written(int64_t window, int64_t time_ns) {
   touched_[stretch_of(time_ns, kStretch)] = batch_;
   if (touched_.size() > 2 * kQuietBatches)
     std::erase_if(touched_, [&](const auto &one) { return one.second + kQuietBatches < batch_; });
-  lose(window);
+  discard(window);
 }
 
-void Packer::lose(int64_t window) {
+void Packer::discard(int64_t window) {
   const auto windows = reader_.windows();
   const bool is_mine = std::any_of(windows.begin(), windows.end(), [&](const OpenWindow &one) { return one.id == window; });
   if (is_mine) start_again();
@@ -179,7 +179,7 @@ bool Packer::sweep(int64_t &work) {
   return true;
 }
 
-bool Packer::is_quiet(int64_t begin_ns, int64_t end_ns) const {
+bool Packer::has_no_recent_writes(int64_t begin_ns, int64_t end_ns) const {
   for (auto slot = touched_.lower_bound(begin_ns); slot != touched_.end() && slot->first < end_ns; ++slot)
     if (slot->second + kQuietBatches > batch_) return false;
   return true;
@@ -197,10 +197,10 @@ bool Packer::is_settled(int64_t begin_ns, int64_t end_ns, int64_t now_ns) {
 
 // To look costs as much as some hundred samples: not after each of many batches in vain.
 bool Packer::find_work(int64_t now_ns) {
-  const bool is_soon = batch_ < checked_batch_ + kBatchesALook && now_ns >= looked_ns_ && now_ns < looked_ns_ + kMinute;
+  const bool is_soon = batch_ < checked_batch_ + kBatchesALook && now_ns >= checked_ns_ && now_ns < checked_ns_ + kMinute;
   if (is_soon || choose(now_ns)) return !is_soon;
   checked_batch_ = batch_;
-  looked_ns_ = now_ns;
+  checked_ns_ = now_ns;
   return false;
 }
 
@@ -216,7 +216,7 @@ bool Packer::choose(int64_t now_ns) {
       end_ns = begin_ns + length;
       if (count_open_.number(begin_ns, end_ns, kEnoughWindows).value_or(0) >= kEnoughWindows) break;
     }
-    if (end_ns <= latest_ns - kGrace && is_quiet(begin_ns, end_ns) && is_settled(begin_ns, end_ns, now_ns)) {
+    if (end_ns <= latest_ns - kGrace && has_no_recent_writes(begin_ns, end_ns) && is_settled(begin_ns, end_ns, now_ns)) {
       begin(begin_ns, end_ns);
       return true;
     }
@@ -239,7 +239,7 @@ void Packer::begin(int64_t begin_ns, int64_t end_ns) {
 }
 
 // The readable part of the window is in chunks, too; its rows win over them, and nothing is deleted that may be recovered.
-void Packer::leave(OpenWindow &window) {
+void Packer::exclude(OpenWindow &window) {
   window.is_damaged = true;
   leave_window_.run(window.id);
   if (std::exchange(has_warned_, true) || !warn_) return;

@@ -39,7 +39,7 @@ Column CompactColumn::column(std::span<const OpenWindow> windows) const {
   return all;
 }
 
-SliceReader::SliceReader(Database &database, Damaged damaged)
+SliceReader::SliceReader(Database &database, OnDamagedWindow damaged)
     : damaged_(std::move(damaged)),
       list_rows_(database, "SELECT fields FROM samples WHERE window = ?1"),
       read_rows_(database,
@@ -49,19 +49,19 @@ void SliceReader::begin(std::vector<OpenWindow> windows) {
   clear();
   windows_ = std::move(windows);
   at_window_ = points_ = 0;
-  stage_ = are_few_ ? Stage::all : Stage::survey;
+  stage_ = are_few_ ? Stage::all : Stage::listing;
 }
 
 void SliceReader::clear() {
   windows_.clear();
   entities_.clear();
   slice_.clear();
-  taken_ = reserved_ = 0;
+  removed_count_ = reserved_ = 0;
 }
 
 bool SliceReader::take(EntityPoints &points, int64_t &rows) {
-  if (taken_ == slice_.size()) return false;
-  Entity &entity = slice_[taken_++];
+  if (removed_count_ == slice_.size()) return false;
+  Entity &entity = slice_[removed_count_++];
   points = {entity.id, {}, entity.arrived_ns};
   points.columns.reserve(entity.columns.size());
   rows = entity.rows;
@@ -71,7 +71,7 @@ bool SliceReader::take(EntityPoints &points, int64_t &rows) {
 
 bool SliceReader::read(int64_t &work) {
   if (stage_ == Stage::all) read_all(work);
-  if (stage_ == Stage::survey) survey(work);
+  if (stage_ == Stage::listing) listing(work);
   if (stage_ == Stage::slice) read_slice(work);
   return stage_ == Stage::complete;
 }
@@ -87,7 +87,7 @@ void SliceReader::read_all(int64_t &work) {
           if (!is_too_much && !add_whole_block(row.text(0), work)) damaged_(window);
         },
         window.id);
-    if (points_ > kSlicePoints) return start_survey();
+    if (points_ > kSlicePoints) return start_listing();
   }
   complete();
 }
@@ -111,15 +111,15 @@ bool SliceReader::add_whole_block(std::string_view block, int64_t &work) {
 }
 
 // Of more points than memory is for.
-void SliceReader::start_survey() {
+void SliceReader::start_listing() {
   slice_.clear();
   entities_.clear();
-  at_window_ = points_ = taken_ = reserved_ = 0;
+  at_window_ = points_ = removed_count_ = reserved_ = 0;
   are_few_ = false;
-  stage_ = Stage::survey;
+  stage_ = Stage::listing;
 }
 
-void SliceReader::survey(int64_t &work) {
+void SliceReader::listing(int64_t &work) {
   for (; at_window_ < windows_.size(); ++at_window_) {
     if (work <= 0) return;
     OpenWindow &window = windows_[at_window_];
@@ -154,7 +154,7 @@ bool SliceReader::has_room(const Size &size, int64_t entity) const {
 
 bool SliceReader::next() {
   slice_.clear();
-  at_window_ = taken_ = reserved_ = 0;
+  at_window_ = removed_count_ = reserved_ = 0;
   Size size;
   while (!entities_.empty() && has_room(size, entities_.begin()->first)) {
     const auto &[entity, more] = *entities_.begin();
@@ -221,10 +221,10 @@ void SliceReader::add_column(Entity &entity, int64_t metric) {
   CompactColumn &column = entity.columns.emplace_back();
   column.metric = metric;
   points_ += kPointsAColumn;
-  if (reserved_ + likely_ > kSlicePoints) return;
-  column.places.reserve(likely_);
-  column.values.reserve(likely_);
-  reserved_ += likely_;
+  if (reserved_ + expected_points_ > kSlicePoints) return;
+  column.places.reserve(expected_points_);
+  column.values.reserve(expected_points_);
+  reserved_ += expected_points_;
 }
 
 void SliceReader::complete() {
@@ -233,7 +233,7 @@ void SliceReader::complete() {
     columns += entity.columns.size();
     for (const CompactColumn &column : entity.columns) points += column.values.size();
   }
-  likely_ = columns > 0 ? points / columns : 0;
+  expected_points_ = columns > 0 ? points / columns : 0;
   stage_ = Stage::complete;
 }
 

@@ -62,8 +62,8 @@ Rollup::Rollup(Database &database, Packer &packer, std::vector<RollupLevel> leve
       packer_(packer),
       levels_(std::move(levels)),
       warn_(std::move(warn)),
-      chunks_(database, RollupTable::Which::chunks),
-      rolled_(database, RollupTable::Which::rolled),
+      chunks_(database, RollupTable::RollupTableKind::chunks),
+      rolled_(database, RollupTable::RollupTableKind::rolled),
       first_pool_(database, "SELECT id FROM chunks WHERE entity < 0 AND id NOT IN temp.damaged_chunks LIMIT 1"),
       next_every_(database, "SELECT min(every_ns) FROM rolled WHERE every_ns > ?1 AND every_ns < ?2"),
       add_chunk_(
@@ -75,7 +75,7 @@ bool Rollup::step(int64_t now_ns, int64_t work) {
   while (work > 0) {
     if (!job_ && dissolve_pool(work)) continue;
     if (!job_ && !choose(now_ns, work)) return false;
-    go_on(work);
+    continue_job(work);
   }
   return true;
 }
@@ -84,13 +84,13 @@ bool Rollup::dissolve_pool(int64_t &work) {
   const auto pool = first_pool_.number();
   if (!pool) return false;
   Transaction transaction(database_);
-  if (!packer_.dissolve(*pool)) leave({*pool});
+  if (!packer_.dissolve(*pool)) exclude({*pool});
   transaction.commit();
   work -= kWorkAPool;
   return true;
 }
 
-void Rollup::go_on(int64_t &work) {
+void Rollup::continue_job(int64_t &work) {
   while (work > 0 && job_->at_source < job_->sources.size()) {
     const StoredChunk &chunk = job_->sources[job_->at_source++];
     if (read(chunk, work)) continue;
@@ -113,7 +113,7 @@ bool Rollup::choose_from(RollupTable &table, int64_t every_ns, const RollupLevel
   for (const StoredChunk &chunk : table.oldest(every_ns, now_ns - level.after_ns - stretch_of(level), kChecksPerStep)) {
     if (has_rows(chunk)) {
       // A window with a damaged row stays as rows, which still win over the chunk.
-      if (packer_.rows_of(chunk.entity, chunk.first_ns, chunk.last_ns) == Packer::Rows::damaged) table.leave(chunk.id);
+      if (packer_.rows_of(chunk.entity, chunk.first_ns, chunk.last_ns) == Packer::Rows::damaged) table.exclude(chunk.id);
       continue;
     }
     begin(chunk, level, now_ns);
@@ -129,9 +129,9 @@ bool Rollup::has_rows(const StoredChunk &chunk) {
 }
 
 void Rollup::begin(const StoredChunk &first, const RollupLevel &level, int64_t now_ns) {
-  const int64_t stretch_ns = stretch_of(level);
-  const int64_t from_ns = end_of_step(first.first_ns, stretch_ns) - stretch_ns, to_ns = end_of_step(first.last_ns, stretch_ns);
-  Job job{first.entity, stretch_ns, {}, 0, INT64_MIN, RolledColumns(level.every_ns), RolledColumns(1)};
+  const int64_t interval_ns = stretch_of(level);
+  const int64_t from_ns = end_of_step(first.first_ns, interval_ns) - interval_ns, to_ns = end_of_step(first.last_ns, interval_ns);
+  Job job{first.entity, interval_ns, {}, 0, INT64_MIN, RolledColumns(level.every_ns), RolledColumns(1)};
   // Rolled points arrived before the chunks: of two samples of one time the last one wins.
   for (RollupTable *table : {&rolled_, &chunks_})
     for (const StoredChunk &chunk : table->inside(first.entity, level.every_ns, from_ns, to_ns, now_ns - level.after_ns))
@@ -141,18 +141,18 @@ void Rollup::begin(const StoredChunk &first, const RollupLevel &level, int64_t n
 
 bool Rollup::read(const StoredChunk &chunk, int64_t &work) {
   RolledColumns columns(job_->columns.every_ns());
-  std::optional<RolledColumns> &as_they_are = job_->as_they_are;
+  std::optional<RolledColumns> &without_rollup = job_->without_rollup;
   const auto add_to = [&](RolledColumns &to) { return chunk.every_ns == 0 ? to.add_chunk(reader_) : to.add_rolled(reader_); };
   bool is_good = false;
   const bool is_there = table_of(chunk).read(chunk.id, [&](std::string_view head, std::string_view data) {
     if (!reader_.open(head)) return;
     reader_.set_data(data);
     is_good = add_to(columns);
-    if (as_they_are && as_they_are->values() + columns.values() > kFewValues) as_they_are.reset();
-    if (is_good && as_they_are) add_to(*as_they_are);
+    if (without_rollup && without_rollup->values() + columns.values() > kFewValues) without_rollup.reset();
+    if (is_good && without_rollup) add_to(*without_rollup);
   });
   work -= columns.values() / kValuesAUnit + 1;
-  if (is_there && !is_good) leave(chunk);
+  if (is_there && !is_good) exclude(chunk);
   if (!is_good) return false;
   job_->columns.add(columns);
   job_->arrived_ns = std::max(job_->arrived_ns, chunk.arrived_ns);
@@ -160,15 +160,15 @@ bool Rollup::read(const StoredChunk &chunk, int64_t &work) {
 }
 
 // It stays, so that its content may be recovered.
-void Rollup::leave(const StoredChunk &chunk) {
-  table_of(chunk).leave(chunk.id);
+void Rollup::exclude(const StoredChunk &chunk) {
+  table_of(chunk).exclude(chunk.id);
   if (std::exchange(has_warned_, true) || !warn_) return;
   warn_((chunk.every_ns == 0 ? "chunk " : "rolled chunk ") + std::to_string(chunk.id) + " of database " + database_.path() +
         " is damaged: such chunks stay as they are, not rolled up; end the agent, and run `atalaya store repair`");
 }
 
 // Batches may come between the steps: a chunk is deleted only if it is unchanged.
-bool Rollup::is_still_so() {
+bool Rollup::is_unchanged() {
   return std::all_of(job_->sources.begin(), job_->sources.end(),
                      [&](const StoredChunk &chunk) { return table_of(chunk).has(chunk.id) && !has_rows(chunk); });
 }
@@ -187,7 +187,7 @@ std::vector<StoredChunk> Rollup::join() {
     };
     std::erase_if(found, is_known);
     if (found.empty()) return joined;
-    job_->as_they_are.reset();
+    job_->without_rollup.reset();
     int64_t every_ns = columns.every_ns();
     for (const StoredChunk &chunk : found) every_ns = std::max(every_ns, chunk.every_ns);
     const RolledColumns later = std::exchange(columns, RolledColumns(every_ns));
@@ -199,7 +199,7 @@ std::vector<StoredChunk> Rollup::join() {
 
 void Rollup::finish(int64_t &work) {
   Transaction transaction(database_);
-  if (is_still_so()) {
+  if (is_unchanged()) {
     const std::vector<StoredChunk> joined = join();
     add_chunks();
     for (const StoredChunk &chunk : job_->sources) table_of(chunk).remove(chunk.id);
@@ -218,16 +218,16 @@ void Rollup::encode(const std::vector<Column> &columns, Chunk &chunk) {
 
 void Rollup::add_chunks() {
   const RolledColumns &columns = job_->columns;
-  const int64_t stretch_ns = std::max(job_->stretch_ns, columns.every_ns());
+  const int64_t interval_ns = std::max(job_->interval_ns, columns.every_ns());
   constexpr int64_t none = INT64_MAX;
   for (int64_t end_ns = columns.end_after(INT64_MIN); end_ns != none;) {
-    const int64_t to_ns = end_of_step(end_ns, stretch_ns);
-    encode(columns.columns(to_ns - stretch_ns, to_ns), chunk_);
-    if (job_->as_they_are) {
-      encode(job_->as_they_are->columns(to_ns - stretch_ns, to_ns), unchanged_);
+    const int64_t to_ns = end_of_step(end_ns, interval_ns);
+    encode(columns.columns(to_ns - interval_ns, to_ns), chunk_);
+    if (job_->without_rollup) {
+      encode(job_->without_rollup->columns(to_ns - interval_ns, to_ns), unchanged_);
       if (size_of(unchanged_) <= size_of(chunk_)) std::swap(chunk_, unchanged_);
     }
-    add_chunk_.run(job_->entity, columns.every_ns(), columns.first_after(to_ns - stretch_ns), chunk_.last_ns, job_->arrived_ns,
+    add_chunk_.run(job_->entity, columns.every_ns(), columns.first_after(to_ns - interval_ns), chunk_.last_ns, job_->arrived_ns,
                    Blob{chunk_.head}, Blob{chunk_.data});
     end_ns = columns.end_after(to_ns);
   }

@@ -123,14 +123,14 @@ class ColumnOf {
   ColumnOf(ChunkReader &reader, const Part &min, int64_t metric, RolledColumn column) {
     const Part *part = reader.find(metric * kColumns + column);
     if (part == nullptr) return;
-    is_there_ = true;
+    has_chunk_ = true;
     is_good_ = part->timeline == min.timeline && reader.values(*part, values_);
   }
   bool is_good() const { return is_good_; }
-  Number at(size_t i, const Number &assumed) const { return is_there_ ? values_.at(i) : assumed; }
+  Number at(size_t i, const Number &assumed) const { return has_chunk_ ? values_.at(i) : assumed; }
 
  private:
-  bool is_there_ = false, is_good_ = true;
+  bool has_chunk_ = false, is_good_ = true;
   Values values_;
 };
 

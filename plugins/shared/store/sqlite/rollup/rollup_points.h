@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rolled points: the summary of the points of a step, in their place. Their bytes are those of a chunk with up to nine columns
+// Rolled points: the summary of the points of a step replaces them. Their bytes are those of a chunk with up to nine columns
 // a metric. Its times are the ends of the steps, and its durations those of all samples of a step together. The number of a
 // column is the metric id times 16, plus:
 //   0  minimum
@@ -28,59 +28,60 @@ namespace atalaya::store {
 
 struct RolledPoint {
   int64_t time_ns = 0;                // the end of the step
-  int64_t first_ns = 0, last_ns = 0;  // of the points in it
-  int64_t duration_ns = 0;            // of them together
+  int64_t first_ns = 0, last_ns = 0;  // times of the first and the last point in the step
+  int64_t duration_ns = 0;            // sum of the durations of the points
   int64_t count = 0;
   Number sum, min, max, first, last;
-  double average = 0;  // by their durations, where they have some
+  double average = 0;  // weighted by the durations, if the points have some
 };
 
-// The steps are (from, to], aligned to the epoch, and named by their end.
+// Returns the end of the step that contains the time. Steps are (from, to], aligned to the epoch, and named by their end.
 int64_t end_of_step(int64_t time_ns, int64_t every_ns);
 
-// Its time: the end of its step; the own time of a single point.
+// Returns the time of a rolled point: the end of its step; for a single point, the time of that point.
 inline int64_t time_of(const RolledPoint &point) {
   return point.count == 1 ? point.last_ns : point.time_ns;
 }
 Summary summary_of(const RolledPoint &point);
-// The value of the metric in a window of that length: the sum of a delta, the last of a total, else the average.
+// Returns the value of the metric in a window with the length of the step: the sum of a delta, the last value of a total, else
+// the average.
 Number plain_value(const RolledPoint &point, Kind kind);
 
-// The points of an entity on their way to longer steps.
+// The points of an entity while they are converted to longer steps.
 class RolledColumns {
  public:
   explicit RolledColumns(int64_t every_ns) : every_ns_(every_ns) {}
 
-  // The points of a chunk, or of a rolled one. False: it is damaged, and these columns are of no use.
+  // Adds the points of a chunk, or of a rolled chunk. False: it is damaged, and these columns must not be used.
   bool add_chunk(ChunkReader &reader);
   bool add_rolled(ChunkReader &reader);
-  // Those of steps that are not longer.
+  // Adds points whose steps are not longer.
   void add(const RolledColumns &other);
 
   int64_t every_ns() const { return every_ns_; }
-  int64_t values() const { return values_; }  // that were added
-  int64_t end_after(int64_t time_ns) const;   // of the first step that ends after it; INT64_MAX: none does
-  int64_t first_after(int64_t end_ns) const;  // time of the first point in those steps
-  int64_t last_end() const;                   // of the last step
-  // The columns of a rolled chunk, of the points from one time to before another, by metric.
+  int64_t values() const { return values_; }  // number of added values
+  int64_t end_after(int64_t time_ns) const;   // end of the first step that ends after the time; INT64_MAX: there is none
+  int64_t first_after(int64_t end_ns) const;  // time of the first point in the steps after this end
+  int64_t last_end() const;                   // end of the last step
+  // Returns the columns of a rolled chunk, by metric: the points from `from_ns` to before `to_ns`.
   std::vector<Column> columns(int64_t from_ns, int64_t to_ns) const;
 
  private:
   struct Series {
-    std::map<int64_t, RolledPoint> points;  // by the end of their step
-    uint8_t decimals = 0;                   // of all of the values; kNoDecimals: some are no short decimals
+    std::map<int64_t, RolledPoint> points;  // points by the end of their step
+    uint8_t decimals = 0;                   // decimals of all values; kNoDecimals: some are not short decimals
   };
 
   void put(Series &series, const RolledPoint &point);
 
   int64_t every_ns_;
   int64_t values_ = 0;
-  std::map<int64_t, Series> series_;  // by metric
+  std::map<int64_t, Series> series_;  // points by metric
 };
 
-// Of a rolled chunk that is open. Its metrics, ascending.
+// Returns the metrics of an open rolled chunk, in ascending order.
 std::vector<int64_t> rolled_metrics(const ChunkReader &reader);
-// The points of a metric, in order of time; none where the chunk has none. False: it is damaged.
+// Reads the points of a metric in order of time; none if the chunk has none. False: the chunk is damaged.
 bool read_rolled(ChunkReader &reader, int64_t metric, std::vector<RolledPoint> &points);
 
 }  // namespace atalaya::store

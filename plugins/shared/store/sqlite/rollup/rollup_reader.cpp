@@ -22,10 +22,10 @@ void RolledChunks::seek(int64_t entity, const Range &range) {
 }
 
 void RolledChunks::advance() {
-  is_there_ = false;
+  has_chunk_ = false;
   next_.each(
       [&](const Row &row) {
-        is_there_ = true;
+        has_chunk_ = true;
         id_ = row.integer(0);
         first_ns_ = row.integer(1);
         last_ns_ = row.integer(2);
@@ -33,7 +33,7 @@ void RolledChunks::advance() {
         data_ = row.blob(4);
       },
       entity_, last_ns_, id_, range_.to_ns);
-  is_good_ = is_there_ && reader_.open(head_);
+  is_good_ = has_chunk_ && reader_.open(head_);
   reader_.set_data(data_);
 }
 

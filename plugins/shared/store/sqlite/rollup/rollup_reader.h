@@ -12,7 +12,7 @@
 
 namespace atalaya::store {
 
-// The rolled chunks of an entity, one after another.
+// Iterates over the rolled chunks of an entity.
 class RolledChunks {
  public:
   explicit RolledChunks(Database &database);
@@ -20,7 +20,7 @@ class RolledChunks {
   // Moves to the first chunk with points in the range.
   void seek(int64_t entity, const Range &range);
   // Whether there is a chunk whose first point is not later than this time.
-  bool starts_until(int64_t time_ns) const { return is_there_ && first_ns_ <= time_ns; }
+  bool starts_until(int64_t time_ns) const { return has_chunk_ && first_ns_ <= time_ns; }
   int64_t first_ns() const { return first_ns_; }
   int64_t id() const { return id_; }
   // Reads the chunk's points of a metric. False: the chunk is damaged.
@@ -33,14 +33,14 @@ class RolledChunks {
   int64_t entity_ = 0, id_ = 0, first_ns_ = 0, last_ns_ = 0;
   Range range_;
   std::string head_, data_;
-  bool is_there_ = false, is_good_ = false;
+  bool has_chunk_ = false, is_good_ = false;
   ChunkReader reader_;
 };
 
-// Rolled points of a series that are to be handed over, in order of time.
+// Rolled points of a series that the visitor has not received yet, in order of time.
 class RolledQueue {
  public:
-  // Those of them that are in the range.
+  // Adds the points that are in the range.
   void add(const std::vector<RolledPoint> &points, const Range &range);
   // Whether there is a point up to this time.
   bool has_until(int64_t time_ns) const { return next_ < points_.size() && next_ns() <= time_ns; }

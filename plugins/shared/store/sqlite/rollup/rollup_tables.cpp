@@ -16,27 +16,27 @@ struct Texts {
   std::string damaged;  // a table of this connection
 };
 
-Texts texts_of(RollupTable::Which which) {
-  if (which == RollupTable::Which::chunks)
+Texts texts_of(RollupTable::RollupTableKind which) {
+  if (which == RollupTable::RollupTableKind::chunks)
     return {"chunks", "0", "+id < coalesce((SELECT min(chunk) FROM unfinished), 9223372036854775807)", "damaged_chunks"};
   return {"rolled", "every_ns", "true", "damaged_rolled"};
 }
 
-std::string select(RollupTable::Which which, const char *condition) {
+std::string select(RollupTable::RollupTableKind which, const char *condition) {
   const Texts texts = texts_of(which);
   return "SELECT id, entity, " + texts.every + " AS every, first_ns, last_ns, arrived_ns FROM " + texts.table + " WHERE " +
          texts.counts + " AND abs(first_ns) < " + kFar + " AND abs(last_ns) < " + kFar + " AND +id NOT IN temp." + texts.damaged +
          " AND " + condition;
 }
 
-Database &with_damage_list(Database &database, RollupTable::Which which) {
+Database &with_damage_list(Database &database, RollupTable::RollupTableKind which) {
   database.execute(("CREATE TEMP TABLE IF NOT EXISTS " + texts_of(which).damaged + "(id INTEGER PRIMARY KEY)").c_str());
   return database;
 }
 
 }  // namespace
 
-RollupTable::RollupTable(Database &database, Which which)
+RollupTable::RollupTable(Database &database, RollupTableKind which)
     : oldest_(with_damage_list(database, which), select(which, "every = ?1 AND arrived_ns < ?2 ORDER BY arrived_ns LIMIT ?3")),
       inside_(database,
               select(which,
@@ -46,7 +46,7 @@ RollupTable::RollupTable(Database &database, Which which)
       read_(database, "SELECT head, data FROM " + texts_of(which).table + " WHERE id = ?1"),
       has_(database, "SELECT 1 FROM " + texts_of(which).table + " WHERE id = ?1"),
       remove_(database, "DELETE FROM " + texts_of(which).table + " WHERE id = ?1"),
-      leave_(database, "INSERT OR IGNORE INTO temp." + texts_of(which).damaged + " VALUES(?1)") {}
+      exclude_(database, "INSERT OR IGNORE INTO temp." + texts_of(which).damaged + " VALUES(?1)") {}
 
 template <class... Arguments>
 std::vector<StoredChunk> RollupTable::list(Statement &statement, const Arguments &...arguments) {
@@ -59,8 +59,8 @@ std::vector<StoredChunk> RollupTable::list(Statement &statement, const Arguments
   return chunks;
 }
 
-std::vector<StoredChunk> RollupTable::oldest(int64_t every_ns, int64_t before_ns, int64_t most) {
-  return list(oldest_, every_ns, before_ns, most);
+std::vector<StoredChunk> RollupTable::oldest(int64_t every_ns, int64_t before_ns, int64_t maximum) {
+  return list(oldest_, every_ns, before_ns, maximum);
 }
 
 std::vector<StoredChunk> RollupTable::inside(int64_t entity, int64_t shorter_than_ns, int64_t from_ns, int64_t to_ns,

@@ -29,9 +29,9 @@ bool BlockReader::next_object_member() {
   // Readers of some of the samples rely on the order.
   if (text_.key() <= entity_ || text_.key() >= kMaxEntity) return text_.fail();
   entity_ = text_.key();
-  const char *begin = text_.at();
-  if (!text_.take('{')) return text_.fail();
-  const void *close = std::memchr(text_.at(), '}', text_.left());
+  const char *begin = text_.position();
+  if (!text_.accept('{')) return text_.fail();
+  const void *close = std::memchr(text_.position(), '}', text_.remaining());
   if (close == nullptr) return text_.fail();
   const char *end = static_cast<const char *>(close) + 1;
   text_.move_to(end);
@@ -43,16 +43,16 @@ bool BlockReader::next_group_values() {
   while (!text_.damaged() && !is_over_) {
     if (!in_group_) {
       if (!begin_group()) return false;
-    } else if (text_.take(']')) {
+    } else if (text_.accept(']')) {
       in_group_ = false;
-      if (!text_.take(']')) return text_.fail();
+      if (!text_.accept(']')) return text_.fail();
       continue;
-    } else if (!text_.take(',')) {
+    } else if (!text_.accept(',')) {
       return text_.fail();
     }
     ++entity_;
-    if (!std::string_view(text_.at(), text_.left()).starts_with(kNone)) return take_sample();
-    text_.move_to(text_.at() + kNone.size());
+    if (!std::string_view(text_.position(), text_.remaining()).starts_with(kNone)) return take_sample();
+    text_.move_to(text_.position() + kNone.size());
   }
   return false;
 }
@@ -60,15 +60,15 @@ bool BlockReader::next_group_values() {
 // False: the text ends, or is damaged.
 bool BlockReader::begin_group() {
   const bool is_first = !std::exchange(is_begun_, true);
-  if (is_first) text_.take('[');
-  if (text_.take(']')) {
+  if (is_first) text_.accept('[');
+  if (text_.accept(']')) {
     is_over_ = true;
-    return text_.left() == 0 ? false : text_.fail();
+    return text_.remaining() == 0 ? false : text_.fail();
   }
-  if (!is_first && !text_.take(',')) return text_.fail();
+  if (!is_first && !text_.accept(',')) return text_.fail();
   int64_t first = 0;
-  const bool is_group = text_.take('[') && text_.take_integer(first) && text_.take(',') && take_metrics() && text_.take(',') &&
-                        text_.take('[') && first > entity_ && first < kMaxEntity;
+  const bool is_group = text_.accept('[') && text_.accept_integer(first) && text_.accept(',') && take_metrics() &&
+                        text_.accept(',') && text_.accept('[') && first > entity_ && first < kMaxEntity;
   if (!is_group) return text_.fail();
   entity_ = first - 1;
   in_group_ = true;
@@ -77,20 +77,20 @@ bool BlockReader::begin_group() {
 
 bool BlockReader::take_metrics() {
   metrics_.clear();
-  if (!text_.take('[')) return false;
+  if (!text_.accept('[')) return false;
   do {
     int64_t metric = 0;
-    if (!text_.take_integer(metric)) return false;
+    if (!text_.accept_integer(metric)) return false;
     metrics_.push_back(metric);
-  } while (text_.take(','));
-  return text_.take(']');
+  } while (text_.accept(','));
+  return text_.accept(']');
 }
 
 bool BlockReader::take_sample() {
-  const char *const begin = text_.at(), *const all_end = begin + text_.left();
+  const char *const begin = text_.position(), *const all_end = begin + text_.remaining();
   const char *end = begin;
   if (metrics_.size() > 1) {
-    const void *close = text_.left() > 0 && *begin == '[' ? std::memchr(begin, ']', text_.left()) : nullptr;
+    const void *close = text_.remaining() > 0 && *begin == '[' ? std::memchr(begin, ']', text_.remaining()) : nullptr;
     if (close == nullptr) return text_.fail();
     end = static_cast<const char *>(close) + 1;
   } else {

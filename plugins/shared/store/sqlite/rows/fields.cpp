@@ -20,7 +20,7 @@ bool ObjectReader::fail() {
   return false;
 }
 
-bool ObjectReader::take_integer(int64_t &value) {
+bool ObjectReader::accept_integer(int64_t &value) {
   const auto integer = std::from_chars(at_, end_, value);
   if (integer.ec != std::errc{}) return false;
   at_ = integer.ptr;
@@ -30,13 +30,13 @@ bool ObjectReader::take_integer(int64_t &value) {
 bool ObjectReader::next_key() {
   if (done_ || damaged_) return false;
   const bool is_first = at_ == begin_;
-  if (is_first && !take('{')) return fail();
-  if (take('}')) {
+  if (is_first && !accept('{')) return fail();
+  if (accept('}')) {
     done_ = true;
     return at_ == end_ ? false : fail();
   }
-  if (!is_first && !take(',')) return fail();
-  return take('"') && take_integer(key_) && take('"') && take(':') ? true : fail();
+  if (!is_first && !accept(',')) return fail();
+  return accept('"') && accept_integer(key_) && accept('"') && accept(':') ? true : fail();
 }
 
 bool FieldReader::next() {
@@ -49,18 +49,18 @@ bool FieldReader::next_place() {
   const bool is_list = count > 1;
   if (place_ == count) {
     ++place_;
-    return (!is_list || text_.take(']')) && text_.left() == 0 ? false : text_.fail();
+    return (!is_list || text_.accept(']')) && text_.remaining() == 0 ? false : text_.fail();
   }
-  if (is_list && !text_.take(place_ == 0 ? '[' : ',')) return text_.fail();
+  if (is_list && !text_.accept(place_ == 0 ? '[' : ',')) return text_.fail();
   ++place_;
   return true;
 }
 
 // A text with other characters than those of a number is damaged.
 bool FieldReader::skip_value() {
-  const char *at = text_.at();
+  const char *at = text_.position();
   while (at < text_.end() && (core::is_digit(*at) || *at == '.' || *at == '-' || *at == '+' || *at == 'e' || *at == 'E')) ++at;
-  if (at == text_.at() || !is_over(at)) return text_.fail();
+  if (at == text_.position() || !is_over(at)) return text_.fail();
   text_.move_to(at);
   return true;
 }
@@ -70,8 +70,8 @@ bool FieldReader::skip_value() {
 bool FieldReader::read_short_number() {
   constexpr ptrdiff_t kDigits = 15;
   const char *const end = text_.end();
-  const bool negative = text_.left() > 0 && *text_.at() == '-';
-  const char *at = text_.at() + (negative ? 1 : 0);
+  const bool negative = text_.remaining() > 0 && *text_.position() == '-';
+  const char *at = text_.position() + (negative ? 1 : 0);
   const char *const begin = at;
   int64_t digits = 0;
   const auto read_digits = [&] {
@@ -97,10 +97,10 @@ bool FieldReader::read_short_number() {
 }
 
 bool FieldReader::read_number() {
-  const auto count = std::from_chars(text_.at(), text_.end(), value_.count);
+  const auto count = std::from_chars(text_.position(), text_.end(), value_.count);
   value_.is_count = count.ec == std::errc{} && is_over(count.ptr);
   if (value_.is_count) return text_.move_to(count.ptr), true;
-  const auto real = std::from_chars(text_.at(), text_.end(), value_.real);
+  const auto real = std::from_chars(text_.position(), text_.end(), value_.real);
   if (real.ec != std::errc{}) return false;
   text_.move_to(real.ptr);
   return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of a sample as the tables hold them: a JSON object from metric id to number, or a list of numbers whose metrics are
-// known (block.h).
+// The numbers of a sample in the form of the tables: a JSON object from metric id to number, or a list of numbers whose metrics
+// are known (block.h).
 #pragma once
 
 #include <bit>
@@ -22,25 +22,25 @@ struct Number {
   uint64_t bits() const { return is_count ? static_cast<uint64_t>(count) : std::bit_cast<uint64_t>(real); }
 };
 
-// A JSON object whose keys are integers, key after key; whoever uses it steps over the values.
+// Iterates over the keys, which are integers, of a JSON object. The caller skips the values.
 class ObjectReader {
  public:
   explicit ObjectReader(std::string_view text) : begin_(text.data()), at_(text.data()), end_(text.data() + text.size()) {}
 
-  bool next_key();  // false at the end, and where it is damaged
+  bool next_key();  // false at the end, or if the object is damaged
   int64_t key() const { return key_; }
   bool damaged() const { return damaged_; }
 
-  const char *at() const { return at_; }
+  const char *position() const { return at_; }
   const char *end() const { return end_; }
-  size_t left() const { return static_cast<size_t>(end_ - at_); }
+  size_t remaining() const { return static_cast<size_t>(end_ - at_); }
   void move_to(const char *at) { at_ = at; }
-  bool take(char wanted) {
+  bool accept(char wanted) {
     if (at_ == end_ || *at_ != wanted) return false;
     ++at_;
     return true;
   }
-  bool take_integer(int64_t &value);
+  bool accept_integer(int64_t &value);
   bool fail();
 
  private:
@@ -49,30 +49,30 @@ class ObjectReader {
   int64_t key_ = 0;
 };
 
-// The fields of a sample of a row, which live as long as its reader stays there.
+// The fields of a sample of a row. They are valid while the reader is at this sample.
 struct SampleFields {
-  std::string_view text;             // an object, or the numbers of `metrics`: in brackets if they are several
+  std::string_view text;             // an object, or the numbers of `metrics`, which are in brackets if there are several
   std::span<const int64_t> metrics;  // empty: `text` is an object
 };
 
-// Reads one field after another; text that is no such object or list ends it, with `damaged`.
+// Iterates over the fields. Ends at text that is not such an object or list, with `damaged`.
 class FieldReader {
  public:
   explicit FieldReader(std::string_view object) : text_(object) {}
   explicit FieldReader(const SampleFields &fields) : text_(fields.text), metrics_(fields.metrics) {}
   bool next();  // false at the end
-  // The same in two steps: only the numbers of some metrics are read, the others are stepped over.
+  // Divides `next` into two steps, so that only the numbers of some metrics are parsed.
   bool next_key() {
     const bool is_there = metrics_.empty() ? text_.next_key() : next_place();
-    value_start_ = text_.at();
+    value_start_ = text_.position();
     return is_there;
   }
   bool read_value() { return read_short_number() || read_number() ? true : text_.fail(); }
   bool skip_value();
   int64_t metric() const { return metrics_.empty() ? text_.key() : metrics_[place_ - 1]; }
   const Number &value() const { return value_; }
-  // The number as it stands there.
-  std::string_view value_text() const { return {value_start_, static_cast<size_t>(text_.at() - value_start_)}; }
+  // The unparsed text of the number.
+  std::string_view value_text() const { return {value_start_, static_cast<size_t>(text_.position() - value_start_)}; }
   bool damaged() const { return text_.damaged(); }
 
  private:
@@ -83,7 +83,7 @@ class FieldReader {
 
   ObjectReader text_;
   std::span<const int64_t> metrics_;
-  size_t place_ = 0;  // in them: of the next number; one more after the end
+  size_t place_ = 0;  // index of the next number in `metrics`; one more after the end
   const char *value_start_ = nullptr;
   Number value_;
 };

@@ -5,8 +5,8 @@
 
 namespace atalaya::store {
 
-// Adds the SQL of the writer for texts of rows (block.h): `has_sample(text, entity)`, and `count_samples(text)`. Of a damaged row
-// they see the samples before the damage.
+// Adds the writer's SQL functions on texts of rows (block.h): `has_sample(text, entity)`, and `count_samples(text)`. In a
+// damaged row they use the samples before the damage.
 void add_row_functions(Database &database);
 
 }  // namespace atalaya::store

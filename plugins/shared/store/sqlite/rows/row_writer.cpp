@@ -61,7 +61,7 @@ RowWriter::Open &RowWriter::open(const atalaya_sample &sample, int64_t now_ns) {
     if (open_[i].window.duration_ns == sample.duration_ns) return open_[i];
   if (in_use_ == open_.size()) open_.emplace_back();
   Open &open = open_[in_use_++];
-  open.window = windows_.of(sample.time_ns, sample.duration_ns, now_ns);
+  open.window = windows_.find_or_add(sample.time_ns, sample.duration_ns, now_ns);
   open.entity = -1;
   open.text.clear();
   return open;
@@ -100,8 +100,8 @@ void RowWriter::put_field(Open &open, int64_t entity, int64_t metric, const atal
 
 bool RowWriter::is_given(int64_t metric) {
   const auto place = static_cast<size_t>(metric);
-  if (place >= given_.size()) given_.resize(place + 1);
-  return std::exchange(given_[place], number_) == number_;
+  if (place >= last_seen_.size()) last_seen_.resize(place + 1);
+  return std::exchange(last_seen_[place], number_) == number_;
 }
 
 void RowWriter::flush_all() {

@@ -16,7 +16,8 @@
 
 namespace atalaya::store {
 
-// Metrics samples of a batch as rows of the table `samples`, one or more blocks of neighbouring entities a row (block.h).
+// Writes the metrics samples of a batch as rows of the table `samples`. A row has one or more blocks of neighbouring entities
+// (block.h).
 class RowWriter {
  public:
   RowWriter(Database &database, Dictionary &dictionary, WindowList &windows);
@@ -25,20 +26,20 @@ class RowWriter {
     int64_t time_ns = 0, entity = 0;
     const atalaya_sample *sample = nullptr;
   };
-  // All of a batch, in its transaction and its order; the list is sorted on the way. Of the same series at the same time the last
-  // one wins, whatever the windows' durations are.
+  // Writes all samples of a batch in its transaction and in their order. Sorts the list. Of samples of one series with the same
+  // time the last one is stored, also if windows have different durations.
   void write(std::vector<Sample> &samples, int64_t now_ns);
 
  private:
-  // A window of the time that is being written, and the row of it that is being filled.
+  // A window of the time that is being written, and its row that is being filled.
   struct Open {
     Window window;
     int64_t block = -1, last_block = -1;
-    int64_t entity = -1;  // that is being put, until its end
+    int64_t entity = -1;  // entity of the sample that is being added, until its end
     BlockText text;
     size_t last_block_begin = 0;
 
-    // Its rows are the only ones of their series and times.
+    // Whether its rows are the only ones of their series and times.
     bool may_have_wide_rows() const { return window.is_new && window.others.empty(); }
   };
 
@@ -50,9 +51,9 @@ class RowWriter {
   static bool is_full(const Open &open);
   void flush(Open &open);
   void flush_all();
-  // Reads the row of a block, which has no other block then; false: there is none.
+  // Reads the row of a block, which then has no other block. False: there is no row.
   bool read(int64_t window, int64_t block);
-  // Makes a row of each block of the stored row that was read.
+  // Divides the stored row that was read into one row per block.
   void split(int64_t window, int64_t first_block);
   [[noreturn]] void damaged(int64_t window, int64_t block) const;
 
@@ -62,9 +63,9 @@ class RowWriter {
   Statement find_, put_, remove_;
 
   int64_t time_ns_ = 0;
-  std::vector<Open> open_;  // some of them in use
+  std::vector<Open> open_;  // some of them are in use
   size_t in_use_ = 0;
-  std::vector<uint64_t> given_;  // by metric: the number of the last entity that had it
+  std::vector<uint64_t> last_seen_;  // by metric: number of the last entity that had it
   uint64_t number_ = 0;
   std::string stored_;
   BlockText changed_;

@@ -14,7 +14,7 @@ bool StackReader::read(int64_t window, const Wanted &wanted, const Visitor &visi
   cells_.clear();
   find_.each(
       [&](const Row &row) {
-        if (row.integer(0) != entity) hand_over(entity, visitor);
+        if (row.integer(0) != entity) deliver(entity, visitor);
         entity = row.integer(0);
         if (!wanted(entity)) return;
         FieldReader reader(row.text(2));
@@ -22,12 +22,12 @@ bool StackReader::read(int64_t window, const Wanted &wanted, const Visitor &visi
         good = good && !reader.damaged();
       },
       window);
-  hand_over(entity, visitor);
+  deliver(entity, visitor);
   return good;
 }
 
 // A row has a field of all stacks; the visitor takes all fields of a stack.
-void StackReader::hand_over(int64_t entity, const Visitor &visitor) {
+void StackReader::deliver(int64_t entity, const Visitor &visitor) {
   std::stable_sort(cells_.begin(), cells_.end(), [](const Cell &a, const Cell &b) { return a.stack < b.stack; });
   for (auto cell = cells_.begin(); cell != cells_.end();) {
     const int64_t stack = cell->stack;

@@ -13,7 +13,7 @@
 
 namespace atalaya::store {
 
-// The stacks of one window after another. Calls are in one transaction.
+// Reads the stacks of windows. Calls are in one transaction.
 class StackReader {
  public:
   struct Value {
@@ -29,11 +29,11 @@ class StackReader {
   using Visitor = std::function<void(const Found &)>;
 
   explicit StackReader(Database &database);
-  // False: some of the rows are damaged, and what follows in them was left out.
+  // False: some of the rows are damaged, and their content after the damage was omitted.
   bool read(int64_t window, const Wanted &wanted, const Visitor &visitor);
 
  private:
-  void hand_over(int64_t entity, const Visitor &visitor);
+  void deliver(int64_t entity, const Visitor &visitor);
 
   struct Cell {
     int64_t stack = 0;
@@ -42,7 +42,7 @@ class StackReader {
 
   Statement find_;
   StackTexts texts_;
-  std::vector<Cell> cells_;  // of one entity
+  std::vector<Cell> cells_;  // numbers of one entity
   std::vector<Value> values_;
 };
 

@@ -34,7 +34,7 @@ void StackWriter::remove(int64_t window, int64_t entity, int64_t node, std::stri
 
 void StackWriter::flush() {
   for (auto &[place, changes] : changes_) {
-    unite(changes);
+    merge_pending(changes);
     read(place);
     if (merge(changes)) write(place);
   }
@@ -42,7 +42,7 @@ void StackWriter::flush() {
 }
 
 // One change a node, in their order: the last one.
-void StackWriter::unite(std::vector<Change> &changes) {
+void StackWriter::merge_pending(std::vector<Change> &changes) {
   std::stable_sort(changes.begin(), changes.end(), [](const Change &a, const Change &b) { return a.node < b.node; });
   size_t last = 0;
   for (size_t i = 1; i < changes.size(); ++i) {

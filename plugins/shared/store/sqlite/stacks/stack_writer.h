@@ -15,20 +15,19 @@
 
 namespace atalaya::store {
 
-// Puts stacks into the table `stacks`: a row for each window, entity and field holds the numbers of all its stacks, in the order of
-// their nodes. Changes are buffered; `flush` reads, merges and writes each row that it touches once. Calls lie in a
-// transaction.
+// Writes stacks to the table `stacks`. A row has the numbers of all stacks of a window, entity and field, in the order of their
+// nodes. Changes are buffered; `flush` reads, merges and writes each changed row once. Calls are in a transaction.
 class StackWriter {
  public:
   explicit StackWriter(Database &database);
 
-  // `fields`: as in a row of `samples`. They replace those that the stack has; of stacks that are not whole, and end alike, they
-  // are added up until the next flush.
+  // `fields` have the form of a row of `samples`. They replace the fields of the stored stack; the fields of truncated stacks
+  // with the same end are added up until the next flush.
   void add(int64_t window, int64_t entity, const StackTree::Stack &stack, std::string_view fields);
-  // The same fields do not count here any more.
+  // Removes the same fields from the stack of this window.
   void remove(int64_t window, int64_t entity, int64_t node, std::string_view fields);
   void flush();
-  // After a rollback.
+  // Call it after a rollback.
   void forget() { changes_.clear(); }
 
  private:
@@ -40,24 +39,24 @@ class StackWriter {
   };
   struct Change {
     int64_t node = 0;
-    std::optional<Number> number;  // none: it is removed
-    bool is_more = false;          // than in the previous change
+    std::optional<Number> number;  // absent: the number is removed
+    bool is_more = false;          // greater than in the previous change
   };
   struct Entry {
     int64_t node = 0;
     Number number;
   };
 
-  static void unite(std::vector<Change> &changes);
+  static void merge_pending(std::vector<Change> &changes);
   void read(const Place &place);
-  // True: there is something to write.
+  // True: the row has changed and must be written.
   bool merge(const std::vector<Change> &changes);
   void write(const Place &place);
 
   Database &database_;
   Statement find_, put_, remove_;
   std::map<Place, std::vector<Change>> changes_;
-  std::vector<Entry> stored_, merged_;  // of the row that is being written
+  std::vector<Entry> stored_, merged_;  // entries of the row that is being written
   std::string text_;
 };
 
