@@ -209,7 +209,7 @@ class Checks(unittest.TestCase):
     def test_the_catalogue_was_read(self):
         self.assertGreater(len(METRICS), 300)
         self.assertEqual(METRICS["sys_net_in_mb"].unit, promql.Unit("bit", 2 ** 20, -1))
-        self.assertEqual(METRICS["proc_exits"].tags, {"host", "pid", "process", "parent", "cgroup"} | NAMED)
+        self.assertEqual(METRICS["proc_exits"].tags, {"host", "pid", "process", "parent", "parent.pid", "cgroup"} | NAMED)
 
     def test_overlap(self):
         self.assertTrue(overlap({"x": 0, "y": 0, "w": 12, "h": 8}, {"x": 11, "y": 7, "w": 2, "h": 2}))

@@ -10,10 +10,11 @@ import re
 import sqlite3
 import subprocess
 import threading
+import time
 import urllib.parse
 
 import job_histories as made
-from harness import BINARY, AgentCase, main
+from harness import BINARY, PATIENCE, AgentCase, main
 
 MS = 1_000_000
 HADOOP = '{ n0 = "/dc1/r0", n1 = "/dc1/r1", n2 = "/dc1/r2", n9 = "/dc2/r1" }'
@@ -356,6 +357,17 @@ class HadoopTest(AgentCase):
             spans, agent = self.read_all(f"webhdfs://127.0.0.1:{gone},127.0.0.1:{active.port}/done/k.jhist")
             self.assertEqual(len(spans), 20, agent.errors())
 
+    def test_a_name_node_that_starts_is_asked_again_soon(self):
+        self.put("hdfs/done/j.jhist", made.json_history(made.mapreduce_events()))
+        with WebHdfs(self.path("hdfs")) as server:
+            server.starts_s = 4  # a pause of 20 times as much is longer than the test waits
+            agent = self.run_agent(self.lua(f"webhdfs://127.0.0.1:{server.port}/done"))
+            with server.changed:
+                self.assertTrue(server.changed.wait_for(lambda: server.listed, PATIENCE))
+            self.assertEqual(agent.stop(), 0)
+            self.assertIn("the server returned status 403: Namenode is in startup mode", agent.errors())
+            self.assertNotIn('parameter "user"', agent.errors())
+
     def test_a_log_in_parts_on_hdfs_is_followed_from_part_to_part(self):
         app = "application_1700000000000_0042"
         folder = f"hdfs/{rolled_name(app)}"
@@ -512,6 +524,7 @@ class WebHdfs:
 
     def __init__(self, folder):
         self.folder, self.redirected, self.users, self.refuse, self.standby = folder, False, set(), False, False
+        self.starts_s = 0  # the first answer comes so late, and says that the name node starts
         self.open = set()  # paths whose length and time are not listed
         self.blocks, self.offsets = {}, []  # of such a path, the bytes in full blocks; the offsets of reads
         self.listed, self.changed = [], threading.Condition()
@@ -548,6 +561,10 @@ class WebHdfs:
         if self.standby:
             return self.send(handler, 403, {"RemoteException": {
                 "exception": "StandbyException", "message": "Operation category READ is not supported in state standby"}})
+        if self.starts_s:
+            time.sleep(self.starts_s)  # a slow server
+            self.starts_s = 0
+            return self.send(handler, 403, {"RemoteException": {"exception": "RetriableException", "message": "Namenode is in startup mode"}})
         if self.refuse:
             return self.send(handler, 403, {"RemoteException": {"message": "Permission denied: user=x"}})
         if not os.path.exists(path):

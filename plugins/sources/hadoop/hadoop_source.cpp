@@ -17,7 +17,7 @@ constexpr int64_t kStillWritten = 60'000;  // ms: a file changed since then may 
 constexpr int64_t kStillRunning = 3'600'000;  // ms
 // For a file whose storage lists only full blocks, when the next one begins.
 constexpr int64_t kStillListed = 86'400'000;  // ms
-constexpr int64_t kShareOfTime = 20;          // scans take at most a twentieth of the time
+constexpr int64_t kShareOfTime = 20;          // complete scans take at most a twentieth of the time; others wait for a server
 
 protocols::Span fact_of(const Found &found, const hadoop_config::Property &property) {
   protocols::Span fact;
@@ -54,7 +54,8 @@ Code HadoopSource::run() {
   for (;;) {
     const int64_t begun = monotonic();
     if (!scan()) return Code::ok;
-    int64_t next = std::max(begun + every_ns_, monotonic() + kShareOfTime * (monotonic() - begun));
+    int64_t next = begun + every_ns_;
+    if (is_complete_) next = std::max(next, monotonic() + kShareOfTime * (monotonic() - begun));
     if (!follow_) {
       delivery_.wait_for_all();
       if (delivery_.stopping()) return Code::ok;
@@ -88,6 +89,7 @@ void HadoopSource::settle() {
 // False: stopping.
 bool HadoopSource::scan() {
   const Places::Listing listing = places_.list();
+  is_complete_ = listing.complete;
   for (const Found &one : listing.found) {
     if (delivery_.stopping()) return false;
     settle();

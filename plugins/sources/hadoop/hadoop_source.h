@@ -75,6 +75,7 @@ class HadoopSource final : public PushSource {
   std::map<std::string, Running> running_;    // running histories by path
   std::map<std::string, uint64_t> reported_;  // number of reported damaged pieces by path
   Import import_;
+  bool is_complete_ = false;  // the last scan could list all folders
 };
 
 }  // namespace atalaya::hadoop

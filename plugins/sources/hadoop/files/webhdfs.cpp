@@ -29,7 +29,7 @@ bool read_status(const io::JsonObject &from, const std::string &url, Entry &out)
   return true;
 }
 
-// Thrown if a name node does not answer or is on standby: another one may be active.
+// Thrown if a name node does not answer, is on standby or in its start: another one may be active.
 class NotActive : public Unreadable {
  public:
   using Unreadable::Unreadable;
@@ -125,7 +125,8 @@ class WebHdfs final : public Storage {
   [[noreturn]] static void refuse(const std::string &path, const Answer &answer) {
     const std::string text = path + ": the server returned status " + std::to_string(answer.status) + ": " + words_of(answer.body);
     if (answer.status == 404) throw Missing(text);
-    if (answer.body.find("StandbyException") != std::string::npos) throw NotActive(text);
+    for (const char *exception : {"StandbyException", "RetriableException"})
+      if (answer.body.find(exception) != std::string::npos) throw NotActive(text);
     throw Unreadable(text +
                      (answer.status == 401 || answer.status == 403 ? "; set the parameter \"user\" to a permitted user" : ""));
   }
