@@ -26,6 +26,11 @@ std::string with_equal_numbers(std::string_view text) {
   return out;
 }
 
+// MapReduce's text of a failed job names its failed task and not the cause (JobImpl.TaskCompletedTransition).
+bool is_summary(std::string_view error) {
+  return error.starts_with("Task failed task_");
+}
+
 std::string verb_of(Outcome outcome) {
   return outcome == Outcome::killed ? " killed" : " failed";
 }
@@ -38,18 +43,23 @@ class Reasons {
   }
 
   std::vector<std::string> take() const {
-    std::vector<std::string> reasons;
+    std::vector<std::string> reasons, summaries;
     std::string before;
     for (const auto &[key, group] : groups_) {
       const std::string &error = data_.name(group.front()->error);
       // Frameworks repeat the error of a stage as that of its job: it is listed once.
       if (group.front()->of == JobError::Of::stage && before.find(first_line(error)) != std::string::npos) continue;
+      if (group.front()->of == JobError::Of::job && is_summary(error)) {
+        summaries.push_back(error);
+        continue;
+      }
       if (reasons.size() == kMaxReasons) {
         reasons.push_back("more reasons: --format json has all");
         break;
       }
       reasons.push_back(before = title_of(group) + error);
     }
+    reasons.insert(reasons.end(), summaries.begin(), summaries.end());  // causes first
     return reasons;
   }
 

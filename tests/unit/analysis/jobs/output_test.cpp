@@ -100,6 +100,18 @@ TEST_CASE("the reasons of a failed job come first, once each") {
   CHECK_FALSE(has(page, "No bottleneck found"));
 }
 
+TEST_CASE("the exception of an attempt comes before the text of MapReduce, which names only the failed task") {
+  Spans spans;
+  spans.add("job", {{"job", "j"}}, 0, 20, {{"span.outcome", 1}});
+  const std::string summary = "Task failed task_1_0001_m_000002\nJob failed as tasks failed. failedMaps:1";
+  spans.add("error", {{"job", "j"}, {"error", summary}}, 19, 0, {{"span.outcome", 1}});
+  spans.add("task", Spans::task("map", "a", "n1"), 0, 1, {{"span.outcome", 1}});
+  spans.add("error", Spans::with(Spans::task("map", "a", "n1"), "error", "Error: bad record"), 1, 0, {{"span.outcome", 1}});
+  CHECK(as_table({analysed(spans), {}, "memory", "now"})
+            .starts_with(
+                "j failed\n    attempt a of stage map failed on n1: Error: bad record\n    Task failed task_1_0001_m_000002\n"));
+}
+
 TEST_CASE("a job that succeeded shows its failed attempts, and none that were killed") {
   Spans spans;
   spans.add("job", {{"job", "j"}}, 0, 20, {{"span.outcome", 0}});
