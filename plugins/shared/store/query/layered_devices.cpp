@@ -50,11 +50,11 @@ bool is_stacked_interface(std::string_view name) {
 }
 
 bool is_lowest_disk(std::string_view name) {
-  return !name.empty() && !is_stacked_disk(name) && !is_any(name, kInMemory);
+  return !is_stacked_disk(name) && !is_any(name, kInMemory);
 }
 
 bool is_lowest_interface(std::string_view name) {
-  return !name.empty() && !is_stacked_interface(name) && name != "lo";
+  return !is_stacked_interface(name) && name != "lo";
 }
 
 }  // namespace
@@ -64,6 +64,7 @@ bool LayeredDevices::is_stacked(std::string_view name) const {
 }
 
 void LayeredDevices::add(std::string_view host, std::string_view name) {
+  if (name.empty()) return;
   if (kind_ == DeviceKind::disk) disks_.emplace(std::string(host), std::string(name));
   const bool lowest = kind_ == DeviceKind::disk ? is_lowest_disk(name) : is_lowest_interface(name);
   if (lowest) hosts_.emplace(host);
