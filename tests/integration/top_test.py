@@ -86,7 +86,9 @@ class Live(AgentCase):
         title, heading, rows = table(self.once())
         self.assertIn(str(self.child.pid), rows)
         self.assertGreater(float(rows[str(self.child.pid)][2]), 0)
-        cpu = float(re.search(r"CPU (\d+)%", title).group(1))
+        # A pass that is interrupted reads the last processes later, and so more than a window of them: not three times in a row.
+        titles = [title] + [table(self.once())[0] for _ in range(2)]
+        cpu = min(float(re.search(r"CPU (\d+)%", one).group(1)) for one in titles)
         self.assertLessEqual(cpu, 100 * os.cpu_count() * 1.05 + 1)  # ticks
         self.assertEqual(heading.split()[:3], ["PID", "PROCESS", "*CPU%"])
 
