@@ -59,8 +59,8 @@ std::vector<OwnMetrics::Row> OwnMetrics::rows_of(const std::vector<SenderPtr> &s
   for (const SenderPtr &sender : senders)
     if (const Counts counts = read_and_reset(sender->counts); !counts.empty()) rows.push_back({sender->name, counts});
   if (rows.size() <= kMaxSenders) return rows;
-  const auto maximum = [](const Row &a, const Row &b) { return a.counts.requests() > b.counts.requests(); };
-  std::nth_element(rows.begin(), rows.begin() + kMaxSenders - 1, rows.end(), maximum);
+  const auto has_more_requests = [](const Row &a, const Row &b) { return a.counts.requests() > b.counts.requests(); };
+  std::nth_element(rows.begin(), rows.begin() + kMaxSenders - 1, rows.end(), has_more_requests);
   Row other{"other", {}};
   for (size_t i = kMaxSenders - 1; i < rows.size(); ++i) other.counts.add(rows[i].counts);
   rows.resize(kMaxSenders - 1);

@@ -286,16 +286,16 @@ std::optional<Exemplar> exemplar_of(const std::string &function, const store::Ra
   });
   budget.release(sums.size());
   if (sums.empty()) return std::nullopt;
-  const Sum &maximum = std::max_element(sums.begin(), sums.end(), [](const auto &a, const auto &b) {
+  const Sum &largest = std::max_element(sums.begin(), sums.end(), [](const auto &a, const auto &b) {
                          return std::tuple(a.second.all, b.second.folded) < std::tuple(b.second.all, a.second.folded);
                        })->second;
   Exemplar exemplar;
   std::tie(exemplar.host, exemplar.pid, exemplar.process) =
-      std::max_element(maximum.jvms.begin(), maximum.jvms.end(), [](const auto &a, const auto &b) {
+      std::max_element(largest.jvms.begin(), largest.jvms.end(), [](const auto &a, const auto &b) {
         return a.second < b.second;
       })->first;
-  for (const std::string_view frame : frames_of(maximum.folded)) exemplar.lines.push_back(trace_line(frame));
-  exemplar.share = all > 0 ? maximum.all / all : 1;
+  for (const std::string_view frame : frames_of(largest.folded)) exemplar.lines.push_back(trace_line(frame));
+  exemplar.share = all > 0 ? largest.all / all : 1;
   return exemplar;
 }
 

@@ -70,8 +70,8 @@ std::string task_name(const Task &task) {
 
 void describe(Finding &finding, const JobData &data, const std::vector<const Entry *> &entries, double usual) {
   const auto factor = [&](const Entry &entry) { return short_text(static_cast<double>(entry.bytes) / usual); };
-  const Task &maximum = data.tasks[entries.front()->task];
-  const std::string one = stage_text(data, finding.stage) + "task " + task_name(maximum), stage = stage_text(data, finding.stage);
+  const Task &largest = data.tasks[entries.front()->task];
+  const std::string one = stage_text(data, finding.stage) + "task " + task_name(largest), stage = stage_text(data, finding.stage);
   finding.summary =
       "skew: " + (entries.size() == 1 ? one + " has " : std::to_string(entries.size()) + " " + stage + "tasks have ") +
       (entries.size() == 1 ? "" : factor(*entries.back()) + " to ") + factor(*entries.front()) +
@@ -165,9 +165,9 @@ class FailingNodes {
   }
 
   void add(uint32_t job, uint32_t host, const Attempts &own, double chance) {
-    const auto maximum = std::max_element(own.failed.begin(), own.failed.end(),
-                                          [](const auto &a, const auto &b) { return a.second.size() < b.second.size(); });
-    Finding finding{.job = job, .stage = maximum->first, .host = host};
+    const auto worst_stage = std::max_element(own.failed.begin(), own.failed.end(),
+                                              [](const auto &a, const auto &b) { return a.second.size() < b.second.size(); });
+    Finding finding{.job = job, .stage = worst_stage->first, .host = host};
     for (size_t i = 0; i < groups_.size(); ++i)
       if (groups_[i].job == job && groups_[i].stage == finding.stage && groups_[i].phase == 0) finding.group = i;
     for (const auto &[stage, tasks] : own.failed) finding.tasks.insert(finding.tasks.end(), tasks.begin(), tasks.end());
