@@ -187,8 +187,11 @@ class Rows:
 
     def found(self, application, agent, job, expected, oracle):
         """The first lines of `bottleneck`, against a pattern; `oracle`: size of the planted cause."""
-        first = ask(agent, "bottleneck", "--job", job).split("\n\n")[0].strip().splitlines()
-        first = " ".join(" / ".join(first[:2]).split())[:160] if first else "nothing"
+        lines = ask(agent, "bottleneck", "--job", job).split("\n\n")[0].strip().splitlines() or ["nothing"]
+        if re.match(CALM, lines[0]):  # what was compared names rules, too
+            lines = lines[:1]
+        first = " ".join(" / ".join(lines[:2]).split())
+        first = re.sub(r"/\S*/(?=[^/\s]+\.py)", "", first)[:160]  # no folders of this machine
         self.add(application, FINDING, *(("pass", first) if re.search(expected, first, re.I) else ("short", first, oracle)))
 
     def table(self, previous):
